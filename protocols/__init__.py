@@ -1,0 +1,1 @@
+"""Wire protocols: one module each, sans-IO. No protocol imports another."""
