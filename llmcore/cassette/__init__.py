@@ -1,0 +1,56 @@
+"""Recorded HTTP traffic: the file format, and a loopback server that answers from it."""
+
+from llmcore.cassette.format import (
+    Cassette,
+    Interaction,
+    RecordedRequest,
+    RecordedResponse,
+    bundled,
+    decode,
+    dump,
+    encode,
+    from_corpus,
+    load,
+)
+from llmcore.cassette.script import (
+    Action,
+    Burst,
+    Close,
+    Hold,
+    Pause,
+    Received,
+    Repeat,
+    Reply,
+    Reset,
+    Send,
+    Wait,
+    replay,
+)
+from llmcore.cassette.server import MISS_STATUS, ReplayServer
+
+__all__ = [
+    "MISS_STATUS",
+    "Action",
+    "Burst",
+    "Cassette",
+    "Close",
+    "Hold",
+    "Interaction",
+    "Pause",
+    "Received",
+    "RecordedRequest",
+    "RecordedResponse",
+    "Repeat",
+    "ReplayServer",
+    "Reply",
+    "Reset",
+    "Send",
+    "Wait",
+    "bundled",
+    "decode",
+    "dump",
+    "encode",
+    "from_corpus",
+    "load",
+    "replay",
+]
