@@ -1,0 +1,113 @@
+"""The public form of a conformance result: one row for each interaction and mode, and the summary.
+
+`llmcore conformance --json` prints rows as JSON, one a line. What a row says of the reply is what the library gave,
+before any documented difference is taken into account; only `verdict` and `difference` know of those.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from llmcore.schema.base import JSONObject
+from llmcore.schema.response import StopReason
+
+Mode = Literal["whole", "stream", "split", "bytes"]
+Verdict = Literal["pass", "fail", "documented"]
+
+
+class RowCall(msgspec.Struct, frozen=True):
+    """A call that the client must run. `id` is the wire's; `arguments` is parsed, `None` where it does not parse."""
+
+    name: str
+    id: str | None
+    arguments: object
+
+
+class RowHosted(msgspec.Struct, frozen=True):
+    """A call that the provider ran itself."""
+
+    type: str
+    name: str | None
+
+
+class RowError(msgspec.Struct, frozen=True, rename={"class_": "class"}):
+    """The error that was raised: its class, and three of its fields."""
+
+    class_: str
+    kind: str
+    status: int | None
+    code: str
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What the library made of one interaction in one mode.
+
+    `whole` is a whole body read by `generate`; the others are streams read by `stream`: as recorded, cut at random, and
+    byte by byte. With an error, the answer's fields hold what had come before it. `usage` holds all counts by their
+    canonical names, `lifecycle` the violations, `difference` what was not as expected. `route` is where it ran, `note`
+    says why where that is not the provider's own.
+    """
+
+    id: str
+    index: int
+    mode: Mode
+    text: str
+    refusal: str | None
+    reasoning: str
+    tool_calls: tuple[RowCall, ...]
+    hosted: tuple[RowHosted, ...]
+    stop_reason: StopReason | None
+    raw_stop_reason: str | None
+    usage: JSONObject | None
+    error: RowError | None
+    warnings: tuple[JSONObject, ...]
+    lifecycle: tuple[str, ...]
+    verdict: Verdict = "pass"
+    difference: str | None = None
+    route: str
+    note: str | None = None
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """An interaction that was not run and is not counted, and why."""
+
+    id: str
+    index: int
+    operation: str
+    reason: str
+
+
+class Summary:
+    """Counts of a run. A case passes when all of its rows do; it fails when one does; else it is documented."""
+
+    def __init__(self) -> None:
+        self.cases = self.rows = self.passed = self.documented = self.failed = self.listed = 0
+        self.rules = Counter[str]()
+
+    def add(self, rows: Sequence[Row], rules: Iterable[str], listed: Sequence[Listed]) -> None:
+        """Takes what became of one case: its rows, the documented rules that they needed (each counts once a case),
+        and what was only listed. A case with no row is not counted."""
+        self.listed += len(listed)
+        if not rows:
+            return
+        verdict = worst(rows)
+        self.cases += 1
+        self.rows += len(rows)
+        self.passed += verdict == "pass"
+        self.documented += verdict == "documented"
+        self.failed += verdict == "fail"
+        self.rules.update(set(rules))
+
+    def line(self) -> str:
+        """The summary as one line, with the count of each rule."""
+        counts = f"cases {self.cases}, passed {self.passed}, documented {self.documented}, failed {self.failed}"
+        rules = "".join(f", {rule} {count}" for rule, count in sorted(self.rules.items()))
+        return f"{counts} (rows {self.rows}{rules}; listed, not counted: {self.listed})"
+
+
+def worst(rows: Iterable[Row]) -> Verdict:
+    """The verdict over several rows."""
+    found = {row.verdict for row in rows}
+    return "fail" if "fail" in found else "documented" if "documented" in found else "pass"
