@@ -103,6 +103,6 @@ class Response(Diagnosed, frozen=True, kw_only=True):
 
     @property
     def raw(self) -> object:
-        """The provider's own reply, decoded (whole bodies) or as a list of frames (streams, with `keep_raw=True`);
+        """The provider's own reply: the bytes of a whole body, or the list of frames of a stream (with `keep_raw=True`);
         `None` where it was not kept."""
         return self.__dict__.get("raw")

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from llmcore.errors import CallCancelledError, LLMError, RequestTimeoutError
 from llmcore.http import Timeout
@@ -11,6 +11,8 @@ from llmcore.schema.response import RequestSent
 
 DRAIN_SECONDS = 0.05
 """How long the rest of a body may take after the response has ended, for its connection to be used again."""
+
+_NEVER: Final = float("inf")
 
 
 class Clock:
@@ -21,11 +23,16 @@ class Clock:
     silence of the provider's: `hold` and `resume` take it out of `first_event` and `idle`, never out of `total`.
     """
 
-    __slots__ = ("_deadline", "_held", "_now", "_silent", "_total_at", "began", "budget", "start", "timeout", "which")
+    __slots__ = (
+        *("_deadline", "_first_event", "_held", "_idle", "_now", "_silent", "_total_at"),
+        *("began", "start", "timeout", "which"),
+    )
 
     def __init__(self, timeout: Timeout, now: Callable[[], float] = time.monotonic) -> None:
         self.timeout = timeout
         self._now = now
+        self._first_event = _NEVER if timeout.first_event is None else timeout.first_event
+        self._idle = _NEVER if timeout.idle is None else timeout.idle
         self.begin()
 
     def begin(self) -> None:
@@ -33,22 +40,18 @@ class Clock:
         client's to keep)."""
         self.start = self._held = self._silent = self._now()
         self.began: float | None = None
-        self._total_at = float("inf") if self.timeout.total is None else self.start + self.timeout.total
-        self._arm("connect", None, self.start)
+        self._total_at = _NEVER if self.timeout.total is None else self.start + self.timeout.total
+        self._arm("connect", _NEVER)
 
     def sent(self) -> None:
         """The request goes out now."""
         self._silent = self._now()
-        self._arm("first_event", self.timeout.first_event, self._silent)
+        self._arm("first_event", self._silent + self._first_event)
 
-    def _arm(self, which: str, seconds: float | None, since: float) -> None:
-        deadline = float("inf") if seconds is None else since + seconds
-        self.which, self.budget, self._deadline = which, seconds or 0.0, deadline
+    def _arm(self, which: str, deadline: float) -> None:
         if self._total_at < deadline:
-            self._only_total()
-
-    def _only_total(self) -> None:
-        self.which, self.budget, self._deadline = "total", self.timeout.total or 0.0, self._total_at
+            which, deadline = "total", self._total_at
+        self.which, self._deadline = which, deadline
 
     def beat(self) -> None:
         """An event with content has come, and goes to the caller."""
@@ -56,20 +59,25 @@ class Clock:
         if self.began is None:
             self.began = now
         self._held = self._silent = now
-        self._only_total()
+        self.which, self._deadline = "total", self._total_at
 
     def hold(self) -> None:
         """Events without content go to the caller."""
         self._held = self._now()
-        self._only_total()
+        self.which, self._deadline = "total", self._total_at
 
     def resume(self) -> None:
         """The caller is back, after `beat` or `hold`: the silence goes on where it was, after a `beat` at nothing."""
-        self._silent += self._now() - self._held
+        self._silent = silent = self._silent + self._now() - self._held
         if self.began is None:
-            self._arm("first_event", self.timeout.first_event, self._silent)
+            self._arm("first_event", silent + self._first_event)
         else:
-            self._arm("idle", self.timeout.idle, self._silent)
+            self._arm("idle", silent + self._idle)
+
+    @property
+    def budget(self) -> float:
+        """What the clock `which` allows, in seconds."""
+        return getattr(self.timeout, self.which) or 0.0
 
     def drain(self) -> None:
         """The response has ended: only what comes at once is still waited for."""
@@ -77,7 +85,7 @@ class Clock:
 
     def remaining(self) -> float | None:
         """Seconds until the nearest deadline, at least 0; `None` without one."""
-        if self._deadline == float("inf"):
+        if self._deadline == _NEVER:
             return None
         return max(0.0, self._deadline - self._now())
 
@@ -93,7 +101,7 @@ class Clock:
     @property
     def total_left(self) -> float | None:
         """Seconds that `total` leaves, at least 0; `None` without one."""
-        return None if self._total_at == float("inf") else max(0.0, self._total_at - self._now())
+        return None if self._total_at == _NEVER else max(0.0, self._total_at - self._now())
 
     def error(self, sent: RequestSent) -> RequestTimeoutError:
         """The error of the clock that ran out."""

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import socket
 import threading
 from pathlib import Path
 from typing import Any
@@ -234,7 +235,7 @@ def test_more_streams_than_aiohttp_would_open(serve: Serve) -> None:
     async def main() -> list[str]:
         async with AsyncClient(http="aiohttp") as client:
             tasks = [asyncio.create_task(one(client)) for _ in range(120)]
-            await asyncio.to_thread(server.wait_requests, 120)
+            assert await asyncio.to_thread(server.wait_requests, 120)
             gate.set()
             return await asyncio.gather(*tasks)
 
@@ -243,6 +244,21 @@ def test_more_streams_than_aiohttp_would_open(serve: Serve) -> None:
             return "".join([text async for text in stream.text_deltas()])
 
     assert asyncio.run(main()) == ["Hello"] * 120
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_KEEPIDLE"), reason="the options are Linux's")
+def test_tcp_keep_alive_is_on(serve: Serve) -> None:
+    server = serve(tiny.stream(*tiny.words("a"), Hold()))
+
+    async def main() -> tuple[int, int]:
+        async with AsyncClient(http="aiohttp") as client, client.stream(tiny.model(server.url), "Hi") as stream:
+            raw: Any = stream._call.line.socket._raw
+            return (
+                raw.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+                raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+            )
+
+    assert asyncio.run(main()) == (1, 60)
 
 
 def test_a_proxy(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:

@@ -77,8 +77,10 @@ def lower(request: Request, model: Model[Body], stream: bool) -> Lowered[Body]:
 
 def step(state: State, frame: Frame, out: list[Event]) -> None:
     data = frame.data.strip()
-    if state.ended or not data or data.startswith(b":"):
+    if not data or data.startswith(b":"):
         return
+    if state.ended:
+        raise ProtocolError("a frame after the end")  # stricter than a protocol should be: nobody may hear of it
     if not state.started:
         state.started = True
         out.append(ResponseStart(provider=state.provider))

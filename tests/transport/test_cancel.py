@@ -12,7 +12,7 @@ import anyio.to_thread
 import httpx
 import pytest
 import tiny
-from loopback import PATIENCE, Serve, Way, call
+from loopback import PATIENCE, Serve, Way, beside, call
 
 from llmcore.cassette import Hold, Repeat, ReplayServer, Reply
 from llmcore.client import AsyncClient, Client
@@ -66,6 +66,36 @@ def test_from_another_thread_in_mid_stream(way: Way, scheme: str, serve: Serve) 
     assert (error.partial.text, error.partial.metadata.status) == ("Hel", "cancelled")
     assert server.connections[0].closed.wait(PATIENCE)
     assert outcome.again is not None
+
+
+def test_on_a_connection_that_served_before(way: Way, scheme: str, serve: Serve) -> None:
+    server = serve(tiny.hello(), SILENT)
+    model = tiny.model(server.url)
+
+    def cancel(stream: Any) -> None:
+        assert server.wait_requests(2)
+        stream.cancel()
+
+    def sync() -> BaseException:
+        with Client() as client:
+            with client.stream(model, "Hi") as stream:
+                list(stream)
+            stream = client.stream(model, "Hi")
+            with beside(cancel, stream), pytest.raises(CallCancelledError) as caught:
+                stream.__enter__()
+        return caught.value
+
+    async def main() -> BaseException:
+        async with AsyncClient() as client:
+            async with client.stream(model, "Hi") as stream:
+                assert [event async for event in stream]
+            stream = client.stream(model, "Hi")
+            with beside(cancel, stream), pytest.raises(CallCancelledError) as caught:
+                await stream.__aenter__()
+        return caught.value
+
+    cancelled(sync() if way == "sync" else anyio.run(main, backend=way), "maybe")
+    assert len(server.connections) == 1
 
 
 def test_while_events_keep_coming(way: Way, serve: Serve) -> None:

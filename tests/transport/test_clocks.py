@@ -4,11 +4,13 @@ import socket
 import threading
 from collections.abc import Iterator
 
+import anyio
 import pytest
 import tiny
 from loopback import Serve, Way, call
 
 from llmcore.cassette import Close, Hold, Repeat, ReplayServer, Reply, Send, Wait
+from llmcore.client import AsyncClient, Client
 from llmcore.errors import ConfigError, RequestTimeoutError
 from llmcore.http import Timeout
 
@@ -95,6 +97,38 @@ def test_idle_in_mid_stream(way: Way, scheme: str, serve: Serve) -> None:
     assert outcome.again is not None
 
 
+@pytest.mark.parametrize("used", ["silent", "idle"])
+def test_clocks_on_a_connection_that_served_before(way: Way, scheme: str, serve: Serve, used: str) -> None:
+    silent = Reply(framing="raw", actions=(Hold(),)) if used == "silent" else tiny.stream(*tiny.words("a"), Hold())
+    server = serve(tiny.hello(), silent)
+    timeout = clocks(first_event=SHORT if used == "silent" else 30.0, idle=SHORT)
+    model = tiny.model(server.url)
+
+    def sync() -> BaseException:
+        with Client(timeout=timeout) as client:
+            with client.stream(model, "Hi") as stream:
+                list(stream)
+            with pytest.raises(RequestTimeoutError) as caught, client.stream(model, "Hi") as stream:
+                list(stream)
+        return caught.value
+
+    async def main() -> BaseException:
+        async with AsyncClient(timeout=timeout) as client:
+            async with client.stream(model, "Hi") as stream:
+                assert [event async for event in stream]
+            with pytest.raises(RequestTimeoutError) as caught:
+                async with client.stream(model, "Hi") as stream:
+                    assert [event async for event in stream]
+        return caught.value
+
+    error = sync() if way == "sync" else anyio.run(main, backend=way)
+    if used == "silent":
+        ran_out(error, "first_event", "maybe")
+    else:
+        ran_out(error, "idle", "yes")
+    assert len(server.connections) == 1
+
+
 def test_idle_in_the_middle_of_a_frame(way: Way, serve: Serve) -> None:
     server = serve(tiny.stream(*tiny.words("Hel"), b'data: {"te', Hold()))
     ran_out(call(way, tiny.model(server.url), timeout=clocks(idle=SHORT)).error, "idle", "yes")
@@ -135,8 +169,6 @@ def test_total_before_the_head_and_in_a_whole_body(way: Way, serve: Serve) -> No
 
 
 def test_a_number_for_a_call_bounds_all_of_it_and_leaves_the_other_clocks(serve: Serve) -> None:
-    from llmcore.client import Client
-
     server = serve(tiny.stream(*tiny.words("a"), Hold()))
     with (
         Client(timeout=clocks(idle=None)) as client,
@@ -198,8 +230,6 @@ def test_an_error_body_that_stays_away_leaves_the_error_its_class(way: Way, serv
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), "soon", True])
 def test_a_timeout_that_is_none(value: object) -> None:
-    from llmcore.client import Client
-
     with pytest.raises(ConfigError, match="timeout"):
         Client(timeout=value)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="timeout"):
