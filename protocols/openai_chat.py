@@ -1,9 +1,10 @@
 """OpenAI Chat Completions, and the many services that speak it.
 
 Wire: https://platform.openai.com/docs/api-reference/chat (as the types of openai-python 3.54.0 state it, read
-2026-11-22), and recorded traffic of some fifteen services. Covered: text, refusals, reasoning in every field that carries it, tool calls (function, custom, legacy
-`function_call`, tools that the service ran), citations, audio, images, log probabilities, usage and reported cost.
-Not covered: more than one choice (the first is read, others are left out with a warning), stored completions.
+2026-11-22), and recorded traffic of some fifteen services. Covered: text, refusals, reasoning in every field that
+carries it, tool calls (function, custom, legacy `function_call`, tools that the service ran), citations, audio, images,
+log probabilities, usage and reported cost. Not covered: more than one choice (the first is read, others are left out
+with a warning), stored completions.
 
 A stream is chunks of `choices[].delta`, a `finish_reason`, a chunk of usage, then `[DONE]`; a whole body is the same
 with `message` in the place of `delta`, and goes through the same handlers. Either a finish reason or `[DONE]` is
@@ -126,6 +127,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a message that has tool calls and no text."""
     trailing_assistant: Literal["plain", "prefix"] = "plain"
     """Whether a last message of the assistant must be marked `prefix: true`."""
+    user_after_results: Literal["direct", "answered"] = "direct"
+    """Whether a user's message may stand right behind tool results, or a short answer must stand between them."""
     cache_breakpoints: int = 0
     """How many `cache_control` marks are taken (cache hints beyond are left out, the first ones first)."""
     tool_ids: IdRule = IdRule()
@@ -361,7 +364,7 @@ NEEDED: Final = frozenset(
 )
 """Fields of a frame that carry content: an odd value there is an error, elsewhere it is left out with a warning."""
 
-KEEP_ALIVE: Final = frozenset({b"", b"ping", b"keepalive", b"keep-alive", b"heartbeat", b"null"})
+KEEP_ALIVE: Final = frozenset({b"", b'""', b"ping", b"keepalive", b"keep-alive", b"heartbeat", b"null"})
 """Data of frames that say nothing (seen beside proper comments; all that begins with `:` is one, too)."""
 
 
@@ -894,7 +897,7 @@ def on_finish(state: State, choice: Choice, data: bytes, out: list[Event]) -> No
 def close_all(state: State, out: list[Event]) -> None:
     """Ends every block and call that is open."""
     state.thoughts.end(out)
-    state.blocks.close(out)
+    state.blocks.end(out)
     if state.sound is not None:
         state.sound.end(state.sink, state.origin, out)
         state.sound = None

@@ -100,6 +100,7 @@ MISTRAL: Final = Provider(
             reasoning_field="thinking",  # mistral--mistral-model-thinking-part: thoughts are parts of the content,
             reasoning_replay="always",  # and were taken back as such
             media={"document": "document_url", "audio": None},  # mistral--text-document-url-input; audio: another shape
+            user_after_results="answered",  # "Unexpected role 'user' after role 'tool'" (3230)
             trailing_assistant="prefix",  # "Expected last role User or Tool (or Assistant with prefix True)"
             tool_ids=IdRule(characters="alphanumeric", length=9, exact=True),
             required_word="any",  # tool-choice-matrix--tool-choice-matrix-required-mistral

@@ -15,15 +15,16 @@ class Blocks:
     """The block that is open, and the ids of all.
 
     What a handler puts into `citations` and `logprobs` goes with the end of the next text; `seal` gives the metadata
-    that a block of reasoning ends with. `odd` is set once a text had a lone surrogate in it.
+    that a block of reasoning ends with. `odd` is set once a text had a lone surrogate in it: from then on half a
+    character waits for the next piece of its kind, whatever comes between.
     """
 
-    __slots__ = ("_joiner", "_origin", "citations", "count", "id", "kind", "logprobs", "odd", "seal")
+    __slots__ = ("_joiners", "_origin", "citations", "count", "id", "kind", "logprobs", "odd", "seal")
 
     def __init__(self, origin: Origin) -> None:
         self._origin: Final = origin
         self.count = 0
-        self._joiner = Joiner()
+        self._joiners: dict[Kind, Joiner] = {"text": Joiner(), "refusal": Joiner(), "reasoning": Joiner()}
         self.kind: Kind | None = None
         self.id = ""
         self.citations: list[Citation] = []
@@ -39,26 +40,26 @@ class Blocks:
 
     def text(self, text: str, out: list[Event]) -> None:
         """Takes a piece of text that is not empty."""
+        if self.odd and not (text := self._joiners["text"].feed(text)):
+            return
         if self.kind != "text":
             self.open("text", out)
-        if self.odd and not (text := self._joiner.feed(text)):
-            return
         out.append(TextDelta(id=self.id, text=text))
 
     def refusal(self, text: str, out: list[Event]) -> None:
         """Takes a piece of a refusal that is not empty."""
+        if self.odd and not (text := self._joiners["refusal"].feed(text)):
+            return
         if self.kind != "refusal":
             self.open("refusal", out)
-        if self.odd and not (text := self._joiner.feed(text)):
-            return
         out.append(TextDelta(id=self.id, text=text))
 
     def reasoning(self, text: str, out: list[Event]) -> None:
         """Takes a piece of reasoning that is not empty."""
+        if self.odd and not (text := self._joiners["reasoning"].feed(text)):
+            return
         if self.kind != "reasoning":
             self.open("reasoning", out)
-        if self.odd and not (text := self._joiner.feed(text)):
-            return
         out.append(ReasoningDelta(id=self.id, text=text))
 
     def open(self, kind: Kind, out: list[Event]) -> None:
@@ -74,9 +75,6 @@ class Blocks:
         """Ends the block that is open, if one is."""
         if self.kind is None:
             return
-        rest = self._joiner.flush()
-        if rest:
-            DELTAS[self.kind](self, rest, out)
         if self.kind == "reasoning":
             metadata = self.seal() or None
             origin = None if metadata is None else self._origin
@@ -85,6 +83,14 @@ class Blocks:
             out.append(TextEnd(id=self.id, citations=tuple(self.citations), logprobs=tuple(self.logprobs)))
             self.citations, self.logprobs = [], []
         self.kind = None
+
+    def end(self, out: list[Event]) -> None:
+        """Ends the block that is open, when no more comes: half a character that waited is replaced."""
+        for kind, joiner in self._joiners.items() if self.odd else ():
+            rest = joiner.flush()
+            if rest:
+                DELTAS[kind](self, rest, out)
+        self.close(out)
 
 
 DELTAS: Final[dict[Kind, Callable[[Blocks, str, list[Event]], None]]] = {

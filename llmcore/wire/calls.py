@@ -5,14 +5,14 @@ What a wire says of a fragment (an index, an id, a name) is evidence, not identi
 sent. So each fragment is given to a call by all its evidence together:
 
 1. the call under its index, unless the id is another's; else the call under its id, unless an index that is new and a
-   name say that this is another call with the same id; else, with an index that is new, a call that has none yet;
-   else the last call (of several fragments in one delta without evidence: the last calls, in order);
+   name say that this is another call with the same id; else, with an index that is new, a call that has none yet (and
+   no other name); else the last call (of several fragments in one delta without evidence: the last calls, in order);
 2. yet it begins another call when it has a name and the call so found has another id, another name, a name from this
    same delta, or complete arguments that the fragment does not repeat; or when it has another id and the arguments of
    the call so found are complete.
 
-A call starts when its name is known. One that begins with the same name and no arguments, after a call that is
-complete, may be an echo: it starts with its first argument text, and without any it never was.
+A call starts when its name is known. One that begins with the same name, no arguments and no id of its own, after a
+call that is complete, may be an echo: it starts with its first argument text, and without any it never was.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ from llmcore.protocol import Mint
 from llmcore.schema.base import JSONObject
 from llmcore.schema.parts import Origin
 from llmcore.wire.arguments import is_object, settle
-from llmcore.wire.texts import Joiner, scrub
+from llmcore.wire.texts import Joiner, low_half, scrub
 
 
 class Call(msgspec.Struct):
@@ -47,9 +47,25 @@ class Call(msgspec.Struct):
         """Whether the arguments are a whole object. (Looks at the last piece first: this is asked at every header.)"""
         return bool(self.pieces) and self.pieces[-1].rstrip().endswith("}") and is_object("".join(self.pieces))
 
-    def repeats(self, text: str) -> bool:
-        """Whether `text` is all that came so far once more, perhaps with more behind it."""
-        return self.size > 0 and len(text) >= self.size and text.startswith("".join(self.pieces))
+    def new_in(self, text: str) -> str | None:
+        """What is new in a `text` that says all that came so far once more; `None` for one that does not."""
+        if not 0 < self.size <= len(text):
+            return None
+        said = "".join(self.pieces)
+        if text.startswith(said):
+            return text[self.size :]
+        low = low_half(said[-1], text[self.size - 1])  # what came so far may end in the middle of a character
+        return low + text[self.size :] if low and text.startswith(said[:-1]) else None
+
+    def append(self, text: str) -> None:
+        """Adds a piece; the halves of a character that was cut between two pieces are joined."""
+        last = self.pieces[-1][-1:] if self.pieces else ""
+        if last and "\udc00" <= text[0] <= "\udfff" and "\ud800" <= last <= "\udbff":
+            self.pieces[-1] = self.pieces[-1][:-1]
+            self.size -= 1
+            text = scrub(last + text[0]) + text[1:]
+        self.pieces.append(text)
+        self.size += len(text)
 
 
 class Calls:
@@ -89,14 +105,14 @@ class Calls:
             return
         call = self._find(index, wire_id, name, behind)
         if call is None or self._another(call, wire_id, name, text):
-            echo = call is not None and not text.strip() and name is not None and name == call.name
+            echo = call is not None and not text.strip() and name == call.name and wire_id in (None, call.wire_id)
             call = Call(id=self._mint(), custom=custom, echo=echo)
             self.open.append(call)
-        elif name is not None and name == call.name and call.repeats(text):
-            text = text[call.size :]
+        elif name is not None and name == call.name and (new := call.new_in(text)) is not None:
+            text = new
         self._label(call, index, wire_id, name)
         if text:
-            self._append(call, text)
+            call.append(text)
         self._emit(call, text, out)
 
     def end(self, out: list[Event], *, cut: bool = False) -> list[ToolCallEnd]:
@@ -131,7 +147,8 @@ class Calls:
         if index is None:
             return self.open[-min(behind, len(self.open))] if wire_id is None and name is None else self.open[-1]
         candidate = self.open[index] if 0 <= index < len(self.open) else self.open[-1]
-        return candidate if candidate.index is None and not (name and candidate.name) else None
+        named = name is None or candidate.name is None or name == candidate.name
+        return candidate if candidate.index is None and named else None
 
     def _another(self, call: Call, wire_id: str | None, name: str | None, text: str) -> bool:
         other_id = wire_id is not None and call.wire_id is not None and wire_id != call.wire_id
@@ -143,7 +160,7 @@ class Calls:
             return False
         if name != call.name or call.round == self._round:
             return True
-        return call.complete() and not (text.strip() and call.repeats(text))
+        return call.complete() and not (text.strip() and call.new_in(text) is not None)
 
     def _label(self, call: Call, index: int | None, wire_id: str | None, name: str | None) -> None:
         if index is not None:
@@ -162,10 +179,6 @@ class Calls:
             call.round = self._round
 
     # -- its events
-
-    def _append(self, call: Call, text: str) -> None:
-        call.pieces.append(text)
-        call.size += len(text)
 
     def _emit(self, call: Call, text: str, out: list[Event]) -> None:
         if not call.started:

@@ -54,6 +54,8 @@ class ChatRules(Protocol):
     @property
     def trailing_assistant(self) -> Literal["plain", "prefix"]: ...
     @property
+    def user_after_results(self) -> Literal["direct", "answered"]: ...
+    @property
     def reasoning_field(self) -> str: ...
     @property
     def reasoning_replay(self) -> Literal["never", "tool_turns", "always"]: ...
@@ -121,13 +123,20 @@ def lower_late_system(draft: Draft, index: int, message: Message) -> None:
     text = "\n\n".join([part.text for part in lower_parts(draft, index, message) if isinstance(part, TextPart)])
     if text:
         draft.losses.part(message, index, None, None, "a later system message goes as marked text of the user")
-        draft.messages.append(ChatMessage(role="user", content=f"[System instruction]\n{text}"))
+        append_user(draft, f"[System instruction]\n{text}")
 
 
 def lower_user(draft: Draft, index: int, message: Message) -> None:
     content = lower_parts(draft, index, message)
     if content:
-        draft.messages.append(ChatMessage(role="user", content=collapsed(draft, content)))
+        append_user(draft, collapsed(draft, content))
+
+
+def append_user(draft: Draft, content: str | tuple[ContentPart, ...]) -> None:
+    """A message of the user's; behind results with an answer between, where the service demands one."""
+    if follows_result(draft) and draft.rules.user_after_results == "answered":
+        draft.messages.append(ChatMessage(role="assistant", content="OK"))
+    draft.messages.append(ChatMessage(role="user", content=content))
 
 
 def lower_parts(draft: Draft, index: int | None, message: Message) -> list[ContentPart]:
@@ -336,7 +345,7 @@ def result_text(part: ResultPart) -> str | None:
 
 def flush_media(draft: Draft) -> None:
     if draft.pending:
-        draft.messages.append(ChatMessage(role="user", content=tuple(draft.pending)))
+        append_user(draft, tuple(draft.pending))
         draft.pending.clear()
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from llmcore.errors import ProtocolError
+from llmcore.wire.texts import scrubbed
 
 T = TypeVar("T")
 
@@ -66,6 +67,8 @@ def salvage(body: bytes, kind: type[T], needed: frozenset[str], pruned: list[str
             if place is None:
                 raise ProtocolError(f"not as documented: {problem}", body_excerpt=excerpt_of(body)) from None
             pruned.append(place)
+        except UnicodeEncodeError:  # half a character in a key, or where a number should be
+            value = scrubbed(value)
     raise ProtocolError("not a frame of this protocol: too many odd values", body_excerpt=excerpt_of(body))
 
 

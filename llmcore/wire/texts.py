@@ -16,6 +16,14 @@ def scrub(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def low_half(high: str, character: str) -> str:
+    """The low surrogate of a character that begins with the surrogate `high`; nothing for any other."""
+    if character <= "\uffff":
+        return ""
+    code = ord(character) - 0x10000
+    return chr(0xDC00 | code & 0x3FF) if chr(0xD800 | code >> 10) == high else ""
+
+
 def scrubbed(value: object) -> object:
     """A copy of a JSON value with every text in it, keys too, scrubbed."""
     if isinstance(value, str):

@@ -8,6 +8,7 @@ from llmcore.events import Event
 from llmcore.schema.base import JSONObject
 from llmcore.wire.blocks import Blocks
 from llmcore.wire.tags import Piece, TagSplitter, ThinkingTags
+from llmcore.wire.texts import scrub
 
 GATHERED: Final = ("text", "summary")
 """Fields of an item that come in pieces; of others the latest value counts."""
@@ -34,7 +35,7 @@ class Item(msgspec.Struct):
         return same and (None in ids or ids[0] == ids[1]) and fragment.get("data") is None
 
     def whole(self) -> JSONObject:
-        return {**self.fields, **{name: "".join(pieces) for name, pieces in self.pieces.items()}}
+        return {**self.fields, **{name: scrub("".join(pieces)) for name, pieces in self.pieces.items()}}
 
 
 class Thoughts:

@@ -104,6 +104,7 @@ def test_row_16_a_call_that_was_cut_is_never_one_to_run(chat: Any) -> None:
         b": keepalive",
         b"heartbeat",
         b"null",
+        b'""',
         b"{}",
         b'{"type": "ping"}',
     ],

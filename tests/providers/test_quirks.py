@@ -294,6 +294,16 @@ def test_mistral_marks_a_beginning_of_an_answer(body: Body) -> None:
     assert "prefix" not in body("openai/chat:gpt-4o", conversation)["messages"][1]
 
 
+@pytest.mark.parametrize("result", ["sunny", PNG], ids=["the user's next word", "media of a result"])
+def test_mistral_wants_an_answer_between_results_and_the_user(body: Body, result: str | Media) -> None:
+    said = [Message.user("Weather?"), Message.assistant(ToolCall(id="tu_1", name="weather"))]
+    said.append(Message.tool("tu_1", result))
+    conversation = said if isinstance(result, Media) else [*said, Message.user("And tomorrow?")]
+    roles = [message["role"] for message in body("mistral:mistral-large-latest", conversation)["messages"]]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+    assert [message["role"] for message in body("groq:llama", conversation)["messages"]][2:] == ["tool", "user"]
+
+
 def test_mistral_gets_ids_of_nine_letters_and_digits_the_same_on_every_turn(body: Body) -> None:
     history = [
         Message.user("Weather?"),

@@ -7,6 +7,7 @@ dialect allows, `render_body` into a whole body. Nothing here uses the protocol'
 
 import json
 import random
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -87,6 +88,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the calls can be told apart at all."""
         if self.snapshot:
             return self.name == "each" and (self.index == "own" or self.id == "each")
+        if self.index == "late" and self.name == "each":
+            return self.id == "each"  # else the first index looks like another call of that name
         if self.index == "own":
             return self.named or self.id != "shared"
         return self.named or self.marked
@@ -116,18 +119,19 @@ OWNER = "the call that is meant"
 """A key that fragments carry until they are sent."""
 
 
-def halves(text: str, chance: random.Random, most: int) -> list[str]:
-    """`text` in pieces, none empty. A piece may end inside a character: with the first half of a surrogate pair."""
-    units = text.encode("utf-16-le", "surrogatepass")
-    size = len(units) // 2
+def split(text: str, chance: random.Random, most: int, *, whole: bool = False) -> list[str]:
+    """`text` in pieces, none empty. Unless `whole`, a piece may end inside a character: with half a surrogate pair."""
+    code = "utf-32-le" if whole else "utf-16-le"
+    units, width = text.encode(code, "surrogatepass"), 4 if whole else 2
+    size = len(units) // width
     places = sorted({chance.randint(1, size - 1) for _ in range(chance.randint(0, most))} if size > 1 else ())
     ends = [0, *places, size]
-    return [units[2 * a : 2 * b].decode("utf-16-le", "surrogatepass") for a, b in zip(ends, ends[1:], strict=False)]
+    return [units[width * a : width * b].decode(code, "surrogatepass") for a, b in pairwise(ends)]
 
 
 def fragments(call: Called, place: int, dialect: Dialect, chance: random.Random, *, cuts: int) -> list[Delta]:
     """The fragments of one call in their order, as items of `tool_calls`."""
-    pieces = halves(call.arguments, chance, cuts) if call.arguments else []
+    pieces = split(call.arguments, chance, cuts, whole=dialect.snapshot) if call.arguments else []
     pieces = unambiguous(pieces) if dialect.name == "each" and not dialect.snapshot else pieces
     needed = 1 + (dialect.id == "late" or dialect.name == "late")
     pieces = [""] * max(needed - len(pieces), chance.randint(0, 1)) + pieces
@@ -220,8 +224,7 @@ def released(deltas: list[Delta]) -> tuple[Called, ...]:
 # -- how the rest goes
 
 
-def reasoning_deltas(answer: Answer, chance: random.Random, *, cuts: int) -> list[Delta]:
-    pieces = halves(answer.reasoning, chance, cuts) if answer.reasoning else []
+def reasoning_deltas(answer: Answer, pieces: list[str]) -> list[Delta]:
     match answer.field:
         case "reasoning_details":
             return [{"reasoning_details": [{"type": "reasoning.text", "text": piece, "index": 0}]} for piece in pieces]
@@ -231,10 +234,6 @@ def reasoning_deltas(answer: Answer, chance: random.Random, *, cuts: int) -> lis
             ]
         case field:
             return [{field: piece} for piece in pieces]
-
-
-def text_deltas(field: str, text: str, chance: random.Random, *, cuts: int) -> list[Delta]:
-    return [{field: piece} for piece in (halves(text, chance, cuts) if text else [])]
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
@@ -278,12 +277,15 @@ KEEP_ALIVES = (
 
 
 def deltas_of(answer: Answer, dialect: Dialect, manner: Manner, chance: random.Random) -> list[Delta]:
-    cuts = manner.cuts
+    def pieces(text: str) -> list[str]:
+        # What comes in any order is not cut inside a character: the halves could have something else between them.
+        return split(text, chance, manner.cuts, whole=manner.order == "any") if text else []
+
     queues = [
-        reasoning_deltas(answer, chance, cuts=cuts),
-        text_deltas("content", answer.text, chance, cuts=cuts),
-        text_deltas("refusal", answer.refusal, chance, cuts=cuts),
-        call_deltas(answer, dialect, chance, cuts=cuts, bundle=manner.bundle),
+        reasoning_deltas(answer, pieces(answer.reasoning)),
+        [{"content": piece} for piece in pieces(answer.text)],
+        [{"refusal": piece} for piece in pieces(answer.refusal)],
+        call_deltas(answer, dialect, chance, cuts=manner.cuts, bundle=manner.bundle),
     ]
     out = merged(queues, chance) if manner.order == "any" else [delta for queue in queues for delta in queue]
     return bundled(out, chance) if manner.bundle else out
@@ -374,9 +376,7 @@ def dumped(value: object, *, ascii: bool) -> bytes:
         return json.dumps(value).encode()
 
 
-def render_stream(
-    answer: Answer, dialect: Dialect, manner: Manner, chance: random.Random
-) -> tuple[Answer, Wire]:
+def render_stream(answer: Answer, dialect: Dialect, manner: Manner, chance: random.Random) -> tuple[Answer, Wire]:
     """A stream that means the answer, and the answer with its calls in the order in which the stream has them."""
     deltas = deltas_of(answer, dialect, manner, chance)
     answer = msgspec.structs.replace(answer, calls=released(deltas))
@@ -401,7 +401,7 @@ def render_body(answer: Answer, *, ascii: bool = False) -> bytes:
     if answer.refusal:
         message["refusal"] = answer.refusal
     if answer.reasoning:
-        for name, value in reasoning_deltas(answer, random.Random(0), cuts=0)[0].items():
+        for name, value in reasoning_deltas(answer, [answer.reasoning])[0].items():
             if name != "content":
                 message[name] = value
             else:

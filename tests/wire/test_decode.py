@@ -92,6 +92,13 @@ def test_a_frame_of_nothing_but_odd_values_is_none() -> None:
         read(body)
 
 
+def test_half_a_character_where_none_can_be_kept_is_replaced() -> None:
+    assert read(rb'{"text": "a", "\ud800": 1, "inner": {"count": "\ud800"}}') == (
+        Outer(text="a", inner=Inner()),
+        ["inner.count"],
+    )
+
+
 def test_numbers_are_lax() -> None:
     body = json.dumps({"inner": {"count": "12"}, "items": [{"count": 12.0}]}).encode()
     assert read(body) == (Outer(inner=Inner(count=12), items=[Inner(count=12)]), [])
