@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from llmcore._version import __version__
 
 if TYPE_CHECKING:
-    from llmcore import events, lifecycle, schema
+    from llmcore import events, history, lifecycle, registry, schema
     from llmcore.auth import bearer, custom, header, none, query
     from llmcore.capabilities import Capabilities
     from llmcore.client import AsyncClient, AsyncStream, Check, Client, Prepared, Stream
@@ -122,11 +122,13 @@ __all__ = [
     "events",
     "generate",
     "header",
+    "history",
     "lifecycle",
     "model",
     "none",
     "post",
     "query",
+    "registry",
     "schema",
     "stream",
 ]
@@ -140,7 +142,7 @@ _HOMES = {
     "llmcore.http": ("HttpRequest", "Timeout"),
     "llmcore.route": ("Endpoint", "Model", "ModelRule", "Provider", "Route", "post"),
     "llmcore.secret": ("Secret",),
-    "llmcore": ("events", "lifecycle", "schema"),
+    "llmcore": ("events", "history", "lifecycle", "registry", "schema"),
 }
 _LAZY = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -24,6 +24,7 @@ hold a credential: a cause is chained only where none can be in it.
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypedDict, Unpack
 
 if TYPE_CHECKING:
+    from llmcore.http import HttpHead
     from llmcore.schema.message import Message
     from llmcore.schema.response import AttemptRecord, RequestSent
 
@@ -61,6 +62,7 @@ class ErrorFields(TypedDict, total=False):
     partial: "Message | None"
     attempts: "tuple[AttemptRecord, ...]"
     body_excerpt: str | None
+    failed_generation: str | None
 
 
 class LLMError(Exception):
@@ -68,7 +70,10 @@ class LLMError(Exception):
 
     `kind`, `severity`, `code` are the class's; `retryable` is its default unless the provider's code says otherwise.
     `status` is the HTTP status received (200 for an error inside a stream); `retry_after` is in seconds; `partial` is
-    the message as far as it came; `request_sent` says whether the provider may have seen the request.
+    the message as far as it came; `request_sent` says whether the provider may have seen the request;
+    `failed_generation` is what the model wrote, where the provider refused that.
+
+    `http` is the head of the reply, where there was one: a diagnostic, which no pickle carries.
     """
 
     kind: ClassVar[Kind] = "unknown"
@@ -85,6 +90,8 @@ class LLMError(Exception):
     partial: "Message | None"
     attempts: "tuple[AttemptRecord, ...]"
     body_excerpt: str | None
+    failed_generation: str | None
+    http: "HttpHead | None"
 
     def __init__(self, message: str, **fields: Unpack[ErrorFields]) -> None:
         super().__init__(message)
@@ -100,9 +107,11 @@ class LLMError(Exception):
         self.partial = fields.get("partial")
         self.attempts = fields.get("attempts", ())
         self.body_excerpt = fields.get("body_excerpt")
+        self.failed_generation = fields.get("failed_generation")
+        self.http = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.message, dict(self.__dict__))
+        return _rebuild, (type(self), self.message, {**self.__dict__, "http": None})
 
     def with_fields(self, **fields: Unpack[ErrorFields]) -> Self:
         """This error, with those of the fields that it did not have yet. For layers that know more as it passes."""

@@ -17,6 +17,7 @@ from llmcore.errors import ConfigError
 from llmcore.framing import Framing
 from llmcore.protocol import Protocol
 from llmcore.schema.base import Data, excerpt
+from llmcore.schema.limits import MediaLimits
 from llmcore.schema.request import CacheOptions, Generation, HttpExtras, ReasoningOptions
 from llmcore.secret import Secret
 from llmcore.url import expand, join, variables_in
@@ -83,6 +84,7 @@ class Route(msgspec.Struct, Generic[Q, B], frozen=True, kw_only=True):
     quirks: Q | None = None
     rules: tuple[ModelRule[Q], ...] = ()
     defaults: Defaults = Defaults()
+    media_limits: MediaLimits = MediaLimits()
     variables: dict[str, str] = {}
 
     def __post_init__(self) -> None:

@@ -1,5 +1,6 @@
 """Credentials: held where nothing prints them, validated before any I/O, taken out of every text that leaves us."""
 
+import json
 import os
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeAlias
@@ -60,8 +61,13 @@ def validated(value: str, name: str) -> str:
 
 
 def redact(text: str, values: Iterable[str]) -> str:
-    """`text` with every one of the secret `values` replaced, as they are and as they stand in a URL."""
-    forms = {form for value in values for form in (value, quote(value, safe="")) if len(value) >= MIN_REDACTED}
+    """`text` with every one of the secret `values` replaced: as they are, as they stand in a URL and in JSON."""
+    forms = {form for value in values for form in _forms(value) if len(value) >= MIN_REDACTED}
     for form in sorted(forms, key=len, reverse=True):  # the longer first: one may begin with another
         text = text.replace(form, REDACTED)
     return text
+
+
+def _forms(value: str) -> tuple[str, ...]:
+    written = json.dumps(value)[1:-1]
+    return (value, quote(value, safe=""), written, written.replace("/", "\\/"))

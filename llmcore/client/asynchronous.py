@@ -15,7 +15,7 @@ from llmcore.client.sync import finished, interrupted
 from llmcore.errors import ConfigError, LLMError
 from llmcore.events import Event, TextDelta, TextStart
 from llmcore.flow import Close, Emit, Flow, Invoke, Open, Read, Sleep
-from llmcore.http import Timeout
+from llmcore.http import HttpHead, Timeout
 from llmcore.protocol import Mint
 from llmcore.route import Model
 from llmcore.schema.message import Message
@@ -164,6 +164,8 @@ class AsyncStream:
     def __aiter__(self) -> AsyncIterator[Event]:
         if self._iterator is None:
             raise ConfigError("enter the stream before iterating it: `async with client.stream(…) as stream:`")
+        if self._call.failure is not None:
+            raise self._call.failure
         if self._closed and self._call.response is None:
             raise ConfigError("this stream was closed before its end (`partial` is what came of it)")
         return self._iterator
@@ -188,6 +190,11 @@ class AsyncStream:
     def response(self) -> Response:
         """The whole answer. Raises `ConfigError` before the stream has ended."""
         return finished(self._call)
+
+    @property
+    def http(self) -> HttpHead | None:
+        """The head of the provider's reply (status, headers), once it is here."""
+        return self._call.head
 
     @property
     def partial(self) -> Message | None:

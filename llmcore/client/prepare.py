@@ -19,6 +19,7 @@ from llmcore.protocol import Headers
 from llmcore.route import Model, merged
 from llmcore.schema.base import excerpt
 from llmcore.schema.canonical import canonical
+from llmcore.schema.limits import Excess, excesses
 from llmcore.schema.request import Generation, HttpExtras, Request
 from llmcore.schema.response import CallWarning
 from llmcore.url import join
@@ -109,6 +110,8 @@ def plan(model: Model[B], request: Request, *, stream: bool, strict: bool) -> Pl
     _finite(request.generation)
     request, warnings = _within_capabilities(model, request, stream)
     route = model.route
+    for excess in excesses(request.messages, route.media_limits):
+        raise _too_large(model, excess)
     lowered = route.protocol.lower(request, model, stream)
     warnings += lowered.warnings
     if strict and warnings:
@@ -239,6 +242,20 @@ def _refusal(model: Model[Any], need: Any) -> CapabilityError:
 
 _TOKEN: Final = frozenset("!#$%&'*+-.^_`|~" + string.digits + string.ascii_letters)
 """What the name of a header is made of. Source: https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2"""
+
+
+def _too_large(model: Model[Any], excess: Excess) -> CapabilityError:
+    place = f"messages[{excess.message_index}]"
+    if excess.part_index is not None:
+        place += f".content[{excess.part_index}]"
+    return CapabilityError(
+        f"{model.id}: {place} has {excess.problem}; make it smaller, or upload it and pass its reference",
+        subject="media",
+        message_index=excess.message_index,
+        part_index=excess.part_index,
+        provider=model.provider,
+        model=model.name,
+    )
 
 
 def _with_extras(http: HttpRequest, extras: HttpExtras, shown: HttpRequest) -> HttpRequest:

@@ -27,12 +27,12 @@ Prompt: TypeAlias = str | Sequence[Message] | Request
 class RequestFields(TypedDict, total=False):
     """The fields of `Request` but `messages`, with those of `Generation` laid flat. A test holds it to both."""
 
-    system: str | tuple[Text, ...]
-    tools: tuple[RequestTool, ...]
+    system: str | Sequence[Text]
+    tools: Sequence[RequestTool]
     tool_choice: ToolChoice | None
     reasoning: ReasoningOptions | None
     response_format: ResponseFormat | None
-    output_modalities: tuple[Modality, ...]
+    output_modalities: Sequence[Modality]
     cache: CacheOptions | None
     provider_options: dict[str, object]
     http: HttpExtras
@@ -41,7 +41,7 @@ class RequestFields(TypedDict, total=False):
     temperature: float | None
     top_p: float | None
     top_k: int | None
-    stop: tuple[str, ...]
+    stop: Sequence[str]
     seed: int | None
     presence_penalty: float | None
     frequency_penalty: float | None
@@ -109,4 +109,4 @@ def _typed(name: str, value: object) -> object:
 
 @functools.cache
 def _types() -> dict[str, Any]:
-    return get_type_hints(RequestFields)
+    return {**get_type_hints(Request), **get_type_hints(Generation)}

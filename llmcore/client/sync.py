@@ -16,7 +16,7 @@ from llmcore.client.settings import resolve as resolve_model
 from llmcore.errors import ConfigError, LLMError
 from llmcore.events import Event, TextDelta, TextStart
 from llmcore.flow import Close, Emit, Flow, Invoke, Open, Read, Sleep
-from llmcore.http import Timeout
+from llmcore.http import HttpHead, Timeout
 from llmcore.protocol import Mint
 from llmcore.route import Model
 from llmcore.schema.message import Message
@@ -153,6 +153,8 @@ class Stream:
     def __iter__(self) -> Iterator[Event]:
         if self._iterator is None:
             raise ConfigError("enter the stream before iterating it: `with client.stream(…) as stream:`")
+        if self._call.failure is not None:
+            raise self._call.failure
         if self._closed and self._call.response is None:
             raise ConfigError("this stream was closed before its end (`partial` is what came of it)")
         return self._iterator
@@ -183,14 +185,21 @@ class Stream:
         return finished(self._call)
 
     @property
+    def http(self) -> HttpHead | None:
+        """The head of the provider's reply (status, headers), once it is here."""
+        return self._call.head
+
+    @property
     def partial(self) -> Message | None:
         """The message as far as it has come."""
         return self._call.partial()
 
 
 def finished(call: Call[Any]) -> Response:
-    """The response of a call whose events have ended."""
+    """The response of a call whose events have ended. Raises the call's error where it failed."""
     if call.response is None:
+        if call.failure is not None:
+            raise call.failure
         raise ConfigError("the stream has not ended: iterate it to its end first (`partial` is what came so far)")
     return call.response
 
@@ -259,7 +268,8 @@ class Client:
         return self._settings.check(model, prompt, fields, stream=stream)
 
     def close(self) -> None:
-        """Closes the pool. Calls after that are refused; a client given as `http` stays open."""
+        """Closes the pool and ends the calls under way: whoever waits for one gets a `CallCancelledError`. Calls after
+        that are refused; a client given as `http` stays open."""
         with self._lock:
             self._closed = True
             transport, self._transport = self._transport, None

@@ -2,6 +2,7 @@
 
 from llmcore.schema.base import SCHEMA_VERSION, CacheHint, JSONObject, JSONValue
 from llmcore.schema.canonical import canonical, decode, digest
+from llmcore.schema.limits import DURABLE, MediaLimits
 from llmcore.schema.message import Message, MessageMetadata, MessageStatus, Role
 from llmcore.schema.parts import (
     Base64Source,
@@ -41,6 +42,7 @@ from llmcore.schema.response import AttemptRecord, CallWarning, RateLimit, Respo
 from llmcore.schema.usage import Cost, ModalityTokens, Unit, Usage
 
 __all__ = [
+    "DURABLE",
     "SCHEMA_VERSION",
     "AttemptRecord",
     "Base64Source",
@@ -59,6 +61,7 @@ __all__ = [
     "Json",
     "JsonFormat",
     "Media",
+    "MediaLimits",
     "Message",
     "MessageMetadata",
     "MessageStatus",

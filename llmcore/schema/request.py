@@ -114,6 +114,10 @@ class HttpExtras(Data, frozen=True, kw_only=True):
     query: dict[str, str] = {}
     body: JSONObject = {}
 
+    def __repr__(self) -> str:
+        """The names alone: keys of gateways travel this way."""
+        return f"HttpExtras(headers={sorted(self.headers)}, query={sorted(self.query)}, body={sorted(self.body)})"
+
 
 class Request(Data, frozen=True, kw_only=True):
     """One request to a model, which is named beside it.

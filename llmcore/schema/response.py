@@ -1,11 +1,14 @@
 """A response: the model's message and all that is known about how it came."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from llmcore.schema.base import Data, Diagnosed, JSONObject
 from llmcore.schema.message import Message
 from llmcore.schema.parts import ToolCall
 from llmcore.schema.usage import Cost, Usage
+
+if TYPE_CHECKING:
+    from llmcore.http import HttpHead
 
 StopReason = Literal["stop", "length", "tool_use", "content_filter", "pause", "error", "unknown"]
 RequestSent = Literal["no", "maybe", "yes"]
@@ -102,7 +105,12 @@ class Response(Diagnosed, frozen=True, kw_only=True):
         return self.message.refusal
 
     @property
+    def http(self) -> "HttpHead | None":
+        """The head of the provider's reply (status, headers); `None` on a response that was stored or copied."""
+        return self.__dict__.get("http")
+
+    @property
     def raw(self) -> object:
-        """The provider's own reply: the bytes of a whole body, or the list of frames of a stream (with `keep_raw=True`);
+        """The provider's own reply: the bytes of a whole body, or the frames of a stream (with `keep_raw=True`);
         `None` where it was not kept."""
         return self.__dict__.get("raw")

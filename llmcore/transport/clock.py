@@ -133,7 +133,7 @@ class Line:
     """What a call and its connection share: the clock, whether the call was cancelled, and the socket once there is
     one. The network layer asks it before each wait; `cancel` may come from any thread."""
 
-    __slots__ = ("_lock", "cancelled", "clock", "socket")
+    __slots__ = ("__weakref__", "_lock", "cancelled", "clock", "socket")
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock

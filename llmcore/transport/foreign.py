@@ -61,11 +61,11 @@ class Waiting:
 
     def __init__(self, scope: anyio.CancelScope) -> None:
         self._scope = scope
-        trio: Any = sys.modules.get("trio")
-        if trio is not None and trio.lowlevel.in_trio_run():
-            self._soon: Callable[[Callable[[], object]], object] = trio.lowlevel.current_trio_token().run_sync_soon
-        else:
-            self._soon = asyncio.get_running_loop().call_soon_threadsafe
+        if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+            self._soon: Callable[[Callable[[], object]], object] = asyncio.get_running_loop().call_soon_threadsafe
+        else:  # in a run of trio, which is then loaded
+            trio: Any = sys.modules["trio"]
+            self._soon = trio.lowlevel.current_trio_token().run_sync_soon
 
     def shut_down(self) -> None:
         self._soon(self._scope.cancel)

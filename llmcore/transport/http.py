@@ -14,6 +14,7 @@ import ssl
 import threading
 from collections.abc import AsyncIterator
 from typing import Any, Final
+from weakref import WeakSet
 
 import anyio
 import anyio.lowlevel
@@ -103,10 +104,13 @@ class HttpTransport:
         self._pid = 0
         self._closed = False
         self._lock = threading.Lock()
+        self._lines = WeakSet[Line]()
 
     def open(self, request: HttpRequest, line: Line) -> Exchange:
         """Sends the request and waits for the head of the reply. Raises the translated error."""
         client, own = self._client(), self._given is None
+        with self._lock:
+            self._lines.add(line)
         token = LINE.set(line)
         try:
             built = _build(client, request, line, own=own)
@@ -122,9 +126,13 @@ class HttpTransport:
         raise failure
 
     def close(self) -> None:
-        """Closes the pool that this transport made; a client of the user's stays the user's."""
+        """Closes the pool that this transport made and ends the calls under way (no thread may wait for ever on a pool
+        that is gone); a client of the user's stays the user's."""
         with self._lock:
             own, self._own, self._closed = self._own, None, True
+            under_way = list(self._lines)
+        for line in under_way:
+            line.cancel()
         if own is not None and self._pid == os.getpid():
             own.close()
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
+from chat_frames import STREAM, WHOLE
 from loopback import Serve, Way
 
 import llmcore
@@ -17,30 +18,6 @@ from llmcore.schema import Message, Response, ToolDefinition
 ADD = ToolDefinition(
     name="add",
     parameters={"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}},
-)
-USAGE = '"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14}'
-HEAD = '"id":"c1","object":"chat.completion","created":1,"model":"gpt-5-mini-2025"'
-CHUNK = HEAD.replace("completion", "completion.chunk")
-WHOLE = (
-    f'{{{HEAD},"choices":[{{"index":0,"finish_reason":"tool_calls","message":{{"role":"assistant","content":"Well, ",'
-    '"tool_calls":[{"id":"call_1","type":"function","function":{"name":"add","arguments":"{\\"a\\":1,\\"b\\":2}"}}]}}],'
-    f"{USAGE}}}"
-)
-
-
-def chunk(delta: str, finish: str = "null") -> str:
-    return f'{{{CHUNK},"choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]}}'
-
-
-STREAM = (
-    chunk('{"role":"assistant","content":""}'),
-    chunk('{"content":"Well, "}'),
-    chunk('{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"add","arguments":""}}]}'),
-    chunk('{"tool_calls":[{"index":0,"function":{"arguments":"{\\"a\\":1,"}}]}'),
-    chunk('{"tool_calls":[{"index":0,"function":{"arguments":"\\"b\\":2}"}}]}'),
-    chunk("{}", '"tool_calls"'),
-    f'{{{CHUNK},"choices":[],{USAGE}}}',
-    "[DONE]",
 )
 
 

@@ -64,6 +64,7 @@ FIELDS: dict[str, Any] = {
     "partial": Message.assistant("as far as"),
     "attempts": (AttemptRecord(model="m", provider="p", outcome="failed"),),
     "body_excerpt": "<html>",
+    "failed_generation": "<function=f>",
 }
 OWN: dict[type[LLMError], dict[str, Any]] = {
     RequestTimeoutError: {"which": "idle", "elapsed": 1.0, "budget": 0.5},
@@ -101,7 +102,7 @@ def test_fields_default_to_unknown(kind: type[LLMError]) -> None:
     for name in FIELDS:
         expected = {"retryable": kind.retryable, "request_sent": "no", "attempts": ()}.get(name)
         assert getattr(error, name) == expected
-    assert set(vars(error)) == {"message", *FIELDS, *OWN.get(kind, {})}
+    assert set(vars(error)) == {"message", "http", *FIELDS, *OWN.get(kind, {})}
     assert str(error) == error.message == "m"
 
 
