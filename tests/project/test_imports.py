@@ -1,6 +1,7 @@
 """What `import llmcore` loads, and what it does: nothing but define names."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +10,9 @@ import pytest
 # Third-party modules, and the standard library's heavy ones, that may not be loaded before they are used.
 LATE = {
     "aiohttp", "anyio", "asyncio", "certifi", "email", "h11", "httpcore", "httpx", "importlib.metadata", "jsonschema",
-    "multiprocessing", "socket", "ssl", "subprocess", "tempfile", "threading", "trio", "unittest", "urllib.request",
+    "msgspec", "multiprocessing", "socket", "ssl", "subprocess", "tempfile", "threading", "trio", "unittest",
+    "urllib.request",
 }  # fmt: skip
-# All third-party modules that may be.
-EARLY = {"msgspec"}
 
 LOADED = """
 import json, sys
@@ -22,7 +22,6 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 """
 AUDITED = """
 import json, sys
-import msgspec
 seen = []
 def hook(event, arguments):
     if event == "open" and str(arguments[0]).endswith((".py", ".pyc", ".so")):
@@ -56,11 +55,9 @@ def test_it_loads_no_client(loaded: set[str]) -> None:
 
 
 def test_it_loads_no_stranger(loaded: set[str]) -> None:
-    """Whatever is neither ours nor the standard library's is on the short list."""
-    import sys
-
+    """All that is loaded is ours or the standard library's."""
     tops = {name.partition(".")[0] for name in loaded}
-    assert {top for top in tops if top not in sys.stdlib_module_names} <= EARLY | {"llmcore"}
+    assert tops - sys.stdlib_module_names == {"llmcore"}
 
 
 def test_it_touches_nothing(python: Callable, importable: dict[str, str], tmp_path: Path) -> None:

@@ -31,6 +31,14 @@ def test_the_commands_set_up_everything(command: str) -> None:
     assert len(steps) == 3
 
 
+def test_the_checks_run_what_the_readme_says(checkout: Path) -> None:
+    script = checkout / ".ci" / "run"
+    assert script.stat().st_mode & 0o111
+    text = script.read_text(encoding="utf-8")
+    assert 'readme_command.py "Quick start"' in text
+    assert "readme_command.py Tests" in text
+
+
 def test_a_heading_without_a_command_is_named(root: Path, python: Callable) -> None:
     done = python(str(root / "scripts" / "readme_command.py"), "No such heading", cwd=root)
     assert done.status == 1
