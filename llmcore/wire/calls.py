@@ -15,6 +15,7 @@ A call starts when its name is known. One that begins with the same name, no arg
 call that is complete, may be an echo: it starts with its first argument text, and without any it never was.
 """
 
+import re
 from typing import Final
 
 import msgspec
@@ -25,6 +26,8 @@ from llmcore.schema.base import JSONObject
 from llmcore.schema.parts import Origin
 from llmcore.wire.arguments import is_object, settle
 from llmcore.wire.texts import Joiner, low_half, scrub
+
+_MARK: Final = re.compile(r'["{}\[\]]|\\.?', re.DOTALL)
 
 
 class Call(msgspec.Struct):
@@ -42,10 +45,35 @@ class Call(msgspec.Struct):
     echo: bool = False
     custom: bool = False
     joiner: Joiner | None = None
+    looked_at: int = 0
+    depth: int = 0
+    quoted: bool = False
+    escaped: bool = False
+    broken: bool = False
 
     def complete(self) -> bool:
-        """Whether the arguments are a whole object. (Looks at the last piece first: this is asked at every header.)"""
-        return bool(self.pieces) and self.pieces[-1].rstrip().endswith("}") and is_object("".join(self.pieces))
+        """Whether the arguments are a whole object. (This is asked at every header: each piece is looked at once, and
+        all of them together once, when every bracket is closed.)"""
+        if not self.pieces or self.broken or not self.pieces[-1].rstrip().endswith("}") or not self._closed():
+            return False
+        self.broken = not is_object("".join(self.pieces))  # no text behind it mends what closes and is no object
+        return not self.broken
+
+    def _closed(self) -> bool:
+        """Whether every string is ended and every bracket outside strings closed."""
+        while self.looked_at < len(self.pieces):
+            piece = self.pieces[self.looked_at]
+            self.looked_at += 1
+            start, self.escaped = int(self.escaped), False
+            for found in _MARK.finditer(piece, start):
+                mark = found[0]
+                if mark == '"':
+                    self.quoted = not self.quoted
+                elif mark[0] == "\\":
+                    self.escaped = len(mark) == 1  # the end of the piece: what it escapes begins the next one
+                elif not self.quoted:
+                    self.depth += 1 if mark in "{[" else -1
+        return self.depth == 0 and not self.quoted
 
     def new_in(self, text: str) -> str | None:
         """What is new in a `text` that says all that came so far once more; `None` for one that does not."""

@@ -24,8 +24,8 @@ from llmcore.route import Model, Route, post
 from llmcore.schema.request import Request
 from llmcore.schema.response import Response
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))  # `chat_answers`, `histories`, `readings`
-pytest.register_assert_rewrite("chat_answers", "histories", "readings")
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))  # what properties share
+pytest.register_assert_rewrite("readings")
 
 
 class Read:

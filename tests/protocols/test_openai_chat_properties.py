@@ -2,22 +2,12 @@
 14, 17, 20), streamed as whole, and work is linear."""
 
 import random
+import sys
+from collections.abc import Callable
 
 import pytest
-from chat_answers import (
-    AS_DOCUMENTED,
-    DIALECTS,
-    SEEDS,
-    Answer,
-    Called,
-    Dialect,
-    Manner,
-    answers,
-    manners,
-    render_body,
-    render_stream,
-    streams,
-)
+from chat_answers import AS_DOCUMENTED, DIALECTS, Answer, Called, Dialect, answers, objects
+from chat_wires import SEEDS, Manner, dumped, manners, render_body, render_stream, split, streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from readings import Reading, Subject, Wire, check_splits
@@ -28,6 +18,8 @@ from llmcore.protocols.openai_chat import OPENAI_CHAT
 from llmcore.route import Route, post
 from llmcore.schema.parts import Reasoning, Text, ToolCall
 from llmcore.schema.usage import Usage
+from llmcore.wire.arguments import is_object
+from llmcore.wire.calls import Call
 
 EXAMPLES = settings(max_examples=150, deadline=None)
 
@@ -131,3 +123,90 @@ def test_row_9_a_stream_and_a_whole_body_of_the_same_content_are_equal(
 
 def counts(usage: Usage) -> dict[str, object]:
     return {name: getattr(usage, name) for name in Usage.__struct_fields__ if name != "native"}
+
+
+@given(st.lists(objects() | st.text(st.sampled_from('{}[]"\\ a:,1'), max_size=4), max_size=3), SEEDS)
+@EXAMPLES
+def test_a_call_is_complete_when_its_text_so_far_is_an_object(texts: list[str], seed: int) -> None:
+    call = Call(id="tu_0")
+    for piece in split("".join(texts), random.Random(seed), 8):
+        call.append(piece)
+        so_far = "".join(call.pieces)
+        assert call.complete() == (piece.rstrip().endswith("}") and is_object(so_far))
+        assert call.complete() == call.complete()
+
+
+# -- work is linear
+
+
+def fragment(index: int, text: str, **more: object) -> dict[str, object]:
+    return {"tool_calls": [{"index": index, "function": {"arguments": text, **more}}]}
+
+
+def started(count: int) -> list[dict[str, object]]:
+    return [{"tool_calls": [{"index": at, "id": f"c{at}", "function": {"name": "f"}}]} for at in range(count)]
+
+
+LONG: dict[str, Callable[[int], list[dict[str, object]]]] = {
+    "text": lambda n: [{"content": "word "}] * n,
+    "half characters": lambda n: [{"content": "\ud83d"}, {"content": "\ude00"}] * (n // 2),
+    "refusal": lambda n: [{"refusal": "word "}] * n,
+    "reasoning": lambda n: [{"reasoning_content": "word "}] * n,
+    "reasoning details": lambda n: [{"reasoning_details": [{"type": "reasoning.text", "text": "w"}]}] * n,
+    "arguments": lambda n: [*started(1), *[fragment(0, "[1],")] * n],
+    "arguments of four calls": lambda n: [*started(4), *[fragment(at % 4, "[1],") for at in range(n)]],
+    "arguments under a repeated name": lambda n: [
+        *(*started(1), fragment(0, '{"a":[1')),
+        *[fragment(0, ",1", name="f")] * n,
+    ],
+    "objects in arguments": lambda n: [*started(1), fragment(0, '{"a":['), *[fragment(0, ',{"b":1}')] * n],
+    "objects in arguments under a repeated name": lambda n: [
+        *(*started(1), fragment(0, '{"a":[')),
+        *[fragment(0, ',{"b":1}', name="f")] * n,
+    ],
+    "arguments with half characters": lambda n: [
+        *started(1),
+        *[fragment(0, "\ud83d"), fragment(0, "\ude00")] * (n // 2),
+    ],
+    "calls": started,
+    "calls in one delta": lambda n: [{"tool_calls": [item for each in started(n) for item in each["tool_calls"]]}],
+    "blocks": lambda n: [{"content": "a"}, {"reasoning": "b"}] * (n // 2),
+}
+MANY_BLOCKS = ("calls", "calls in one delta", "blocks")
+
+
+def work(deltas: list[dict[str, object]]) -> tuple[int, int, int]:
+    """The calls of functions, the joins of texts among them, and the events, in reading a stream of these deltas."""
+    payloads = [
+        *(dumped({"choices": [{"index": 0, "delta": delta}]}, ascii=False) for delta in deltas),
+        b'{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+        b"[DONE]",
+    ]
+    calls = joins = 0
+
+    def count(_frame: object, event: str, function: object) -> None:
+        nonlocal calls, joins
+        calls += event in ("call", "c_call")
+        joins += event == "c_call" and getattr(function, "__name__", "") == "join"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        reading = CHAT.frames(payloads)
+    finally:
+        sys.setprofile(before)
+    assert reading.error is None
+    return calls, joins, len(reading.events)
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_work_is_linear_in_the_number_of_fragments(kind: str) -> None:
+    small, large = 500, 8000
+    calls, joins, events = work(LONG[kind](small))
+    more_calls, more_joins, more_events = work(LONG[kind](large))
+    times = large / small
+    assert events >= small / 2 or kind == "calls in one delta"
+    assert more_calls <= calls * times
+    assert more_events <= events * times
+    # A text that grows is joined once, when its block ends, not at every piece.
+    assert more_joins <= (joins * times if kind in MANY_BLOCKS else joins)

@@ -34,7 +34,22 @@ ORIGINS = st.sampled_from(
         ELSEWHERE,
     ]
 )
-WIRE_IDS = st.sampled_from([None, "call_1", "call_2", "AbCdEf123", "toolu_01", "with a blank", "ünïcode", "x" * 60])
+WIRE_IDS = st.sampled_from(
+    # None, what providers send, what no rule allows, and ids that we have given to other calls.
+    [
+        None,
+        "call_1",
+        "call_2",
+        "AbCdEf123",
+        "toolu_01",
+        "with a blank",
+        "ünïcode",
+        "x" * 60,
+        "tu_0_1",
+        "tu_1_0",
+        "tu_1_1",
+    ]
+)
 SCHEMAS: tuple[dict[str, Any], ...] = (
     {"type": "object", "properties": {}},
     {
