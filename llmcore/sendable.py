@@ -9,20 +9,34 @@
   no answer, and have at most one, in an assistant message at or behind the call.
 - Call ids are unique. (Ids of messages belong to whoever stores them.)
 - All text is valid Unicode, and every value has a JSON.
+- What a request says beside its messages is of the type that its fields have. (Python does not ask when a struct is
+  made; where one is not, nothing else is looked at.)
 
 A message whose status is `partial`, `cancelled` or `error` may hold anything while it is kept; to be sent it keeps
 these rules like any other.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
 from llmcore.schema.base import Data, excerpt
-from llmcore.schema.message import Message, Role
-from llmcore.schema.parts import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from llmcore.schema.request import Request
+from llmcore.schema.message import Message, MessageMetadata, Role
+from llmcore.schema.parts import Json, Media, Opaque, Part, Reasoning, ResultPart, Text, ToolCall, ToolResult
+from llmcore.schema.request import (
+    CacheOptions,
+    Generation,
+    HostedTool,
+    HttpExtras,
+    JsonFormat,
+    ReasoningOptions,
+    Request,
+    TextFormat,
+    ToolChoice,
+    ToolDefinition,
+)
 
 PARTS: Final[Mapping[Role, frozenset[type[Part]]]] = {
     "system": frozenset({Text}),
@@ -32,72 +46,281 @@ PARTS: Final[Mapping[Role, frozenset[type[Part]]]] = {
 }
 """The types of parts that a message of each role may carry."""
 
+RESULT: Final[frozenset[type[ResultPart]]] = frozenset({Text, Json, Media, Opaque})
+"""The types of parts that the result of a tool may carry."""
+
+TEXTS: Final[Mapping[type[Part | ResultPart], tuple[str, ...]]] = {
+    Text: ("text",),
+    Reasoning: ("text",),
+    ToolCall: ("id", "name", "arguments"),
+    ToolResult: ("tool_call_id", "name"),
+    Media: (),  # checked when it is made
+    Opaque: ("kind",),
+    Json: (),
+}
+"""The fields of a part that must hold a text."""
+
 
 class Problem(Data, frozen=True, kw_only=True):
     """One thing that keeps a history from being sent: where, what, and what to do. `part_index` is `None` where it is
-    the whole message, `message_index` where it is the request. `repairable` says that `repair` mends it."""
+    the whole message, `message_index` where it is the request; `field` then says which of its fields, where it is one.
+    `repairable` says that `repair` mends it."""
 
     message_index: int | None
     part_index: int | None = None
+    field: str | None = None
     what: str
     remedy: str
     repairable: bool = False
 
     @property
     def where(self) -> str:
-        """The place, as `messages[3].content[0]`."""
+        """The place, as `messages[3].content[0]` or `tools[0].parameters`."""
+        if self.field is not None:
+            return self.field
         message = "request" if self.message_index is None else f"messages[{self.message_index}]"
         return message if self.part_index is None else f"{message}.content[{self.part_index}]"
 
 
 def problems(history: Sequence[Message] | Request) -> Iterator[Problem]:
     """Everything that keeps the history from being sent, in order."""
+    if isinstance(history, Request):
+        odd = _field_problems(history)
+        if odd:
+            yield from odd
+            return
+        if not history.messages and not history.system_parts:
+            yield Problem(message_index=None, what="there is nothing to answer", remedy="add a message")
     messages = history.messages if isinstance(history, Request) else history
-    if isinstance(history, Request) and not messages and not history.system_parts:
-        yield Problem(message_index=None, what="there is nothing to answer", remedy="add a message")
     pairing = _Pairing()
     for index, message in enumerate(messages):
-        found = list(_shape_problems(index, message))
-        yield from found
-        if not found:
+        found = _shape_problems(index, message)
+        if found:
+            yield from found
+        else:
             yield from pairing.problems(index, message)
     yield from pairing.open_problems(len(messages))
     yield from _encoding_problems(history, messages)
 
 
+# ---- fields: of what type what stands beside the messages is
+
+
+_Kinds: TypeAlias = tuple[type, ...]
+_TUPLE: Final = (tuple, list)
+_NUMBER: Final = (int, float, type(None))
+_COUNT: Final = (int, type(None))
+_WORD: Final = (str, type(None))
+_FLAG: Final = (bool, type(None))
+
+FIELDS: Final[Mapping[type[Data], Mapping[str, _Kinds]]] = {
+    Request: {
+        "system": (str, *_TUPLE),
+        "messages": _TUPLE,
+        "tools": _TUPLE,
+        "tool_choice": (ToolChoice, type(None)),
+        "generation": (Generation,),
+        "reasoning": (ReasoningOptions, type(None)),
+        "response_format": (TextFormat, JsonFormat, type(None)),
+        "output_modalities": _TUPLE,
+        "cache": (CacheOptions, type(None)),
+        "provider_options": (dict,),
+        "http": (HttpExtras,),
+        "metadata": (dict,),
+    },
+    Generation: {
+        "max_tokens": _COUNT,
+        "temperature": _NUMBER,
+        "top_p": _NUMBER,
+        "top_k": _COUNT,
+        "stop": _TUPLE,
+        "seed": _COUNT,
+        "presence_penalty": _NUMBER,
+        "frequency_penalty": _NUMBER,
+        "logprobs": _FLAG,
+        "top_logprobs": _COUNT,
+    },
+    ToolChoice: {"mode": (str,), "name": _WORD, "parallel": _FLAG},
+    ReasoningOptions: {"effort": _WORD, "budget_tokens": _COUNT, "summary": _WORD},
+    TextFormat: {},
+    JsonFormat: {"schema": (dict, type(None)), "name": (str,), "description": _WORD, "strict": _FLAG},
+    CacheOptions: {"mode": (str,), "ttl": _WORD, "key": _WORD},
+    HttpExtras: {"headers": (dict,), "query": (dict,), "body": (dict,)},
+    ToolDefinition: {
+        "name": (str,),
+        "description": (str,),
+        "parameters": (dict,),
+        "strict": _FLAG,
+        "side_effects": _WORD,
+        "requires_workspace": (bool,),
+    },
+    HostedTool: {"kind": (str,), "config": (dict,)},
+}
+"""The types that each field of a request may have, and of what stands in it."""
+
+ITEMS: Final[Mapping[tuple[type[Data], str], _Kinds]] = {
+    (Request, "system"): (Text,),
+    (Request, "tools"): (ToolDefinition, HostedTool),
+    (Request, "output_modalities"): (str,),
+    (Generation, "stop"): (str,),
+    (HttpExtras, "headers"): (str,),
+    (HttpExtras, "query"): (str,),
+}
+"""The types of what stands in a field that is a tuple, or of the values of one that is a dict."""
+
+
+class _Reader(NamedTuple):
+    """A struct type made ready for a quick look: all its fields at once, and the types that each may have."""
+
+    fields: Callable[[object], tuple[object, ...]]
+    kinds: tuple[tuple[str, frozenset[type]], ...]
+
+
+_READERS: Final = {
+    kind: _Reader(attrgetter(*fields), tuple([(name, frozenset(kinds)) for name, kinds in fields.items()]))
+    for kind, fields in FIELDS.items()
+    if fields
+}
+_NESTED: Final = frozenset(_READERS)
+_DEFAULT: Final = Generation()
+
+
+def _field_problems(struct: Data, path: str = "") -> list[Problem]:
+    """The fields of a struct, and of those in it, that are of another type than they should be."""
+    found = list[Problem]()
+    owner = type(struct)
+    reader = _READERS[owner]
+    for (name, kinds), value in zip(reader.kinds, reader.fields(struct), strict=True):
+        kind = type(value)
+        if kind not in kinds and (kind is bool or not isinstance(value, FIELDS[owner][name])):
+            found.append(_odd(f"{path}{name}", value, FIELDS[owner][name]))
+        elif kind in _NESTED:
+            if value != _DEFAULT:
+                found += _field_problems(cast("Data", value), f"{path}{name}.")
+        elif value and (owner, name) in ITEMS:
+            found += _item_problems(f"{path}{name}", value, ITEMS[owner, name])
+    return found
+
+
+def _item_problems(path: str, values: object, kinds: _Kinds) -> list[Problem]:
+    """The items of a tuple, or the values of a dict, that are of another type than they should be."""
+    found = list[Problem]()
+    if isinstance(values, str):  # `system` may be one text
+        return found
+    pairs = cast("dict[object, object]", values).items() if isinstance(values, dict) else enumerate(_series(values))
+    for key, value in pairs:
+        place = f"{path}[{key if isinstance(key, int) else excerpt(str(key))}]"
+        if not isinstance(value, kinds):
+            found.append(_odd(place, value, kinds))
+        elif type(value) in _NESTED:
+            found += _field_problems(cast("Data", value), f"{place}.")
+        elif isinstance(value, Text) and not isinstance(cast("object", value.text), str):
+            found.append(_odd(f"{place}.text", value.text, (str,)))
+    return found
+
+
+def _series(values: object) -> Sequence[object]:
+    return cast("Sequence[object]", values)
+
+
+def _odd(field: str, value: object, kinds: _Kinds) -> Problem:
+    made = [kind.__name__ for kind in kinds if issubclass(kind, Data)]
+    named = [kind.__name__ for kind in kinds if kind not in (list, type(None))]
+    allowed = " or ".join(named) + (" (or None)" if type(None) in kinds else "")
+    what = f"{_a(type(value).__name__)} stands where {_a(allowed)} belongs"
+    remedy = f"make it with {' or '.join(f'{name}(...)' for name in made)}" if made else f"pass {_a(allowed)}"
+    return Problem(message_index=None, field=field, what=what, remedy=remedy)
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[:1] in 'aeiouAEIO' else 'a'} {name}"
+
+
 # ---- shape: what one message may hold
 
 
-def _shape_problems(index: int, message: object) -> Iterator[Problem]:
+def _shape_problems(index: int, message: object) -> Sequence[Problem]:
+    """What is wrong with one message by itself. (Whoever calls us may not have asked a type checker.)"""
     if not isinstance(message, Message):
-        what = f"a {type(message).__name__} is not a Message"
-        yield Problem(message_index=index, what=what, remedy="make it with Message.user(...) and its like")
-        return
-    allowed = PARTS.get(message.role)
+        what = f"{_a(type(message).__name__)} is not a Message"
+        return [Problem(message_index=index, what=what, remedy="make it with Message.user(...) and its like")]
+    role, content = message.role, message.content
+    allowed = PARTS.get(role)
     if allowed is None:
-        what = f"{excerpt(str(message.role))} is no role"
-        yield Problem(message_index=index, what=what, remedy=f"use one of {', '.join(PARTS)}")
-        return
-    content = cast("object", message.content)
-    if not isinstance(content, tuple | list):
-        what = f"the content is a {type(content).__name__}, not a tuple of parts"
-        yield Problem(message_index=index, what=what, remedy=f"make it with Message.{message.role}(...)")
-        return
-    for position, part in enumerate(cast("Sequence[object]", content)):
-        kind = type(part)
-        if kind not in allowed:
-            name = getattr(kind, "type", None) if isinstance(part, Data) else None
-            what = f"a {name or kind.__name__} is no part of a {message.role} message"
-            remedy = _PLACE.get(name or "", "use the parts of llmcore.schema")
-            yield Problem(message_index=index, part_index=position, what=what, remedy=remedy)
-        elif isinstance(part, ToolResult) and part.provider_executed != (message.role == "assistant"):
-            yield Problem(message_index=index, part_index=position, what=_MISPLACED, remedy=_PLACE["tool_result"])
-    if message.role == "tool" and len(message.content) != 1:
-        what = f"a tool message has exactly one result, this has {len(message.content)}"
-        yield Problem(message_index=index, what=what, remedy="give each result its own message", repairable=True)
-    elif message.role in ("user", "assistant") and all(map(is_blank, message.content)):
+        what = f"{excerpt(str(role))} is no role"
+        return [Problem(message_index=index, what=what, remedy=f"use one of {', '.join(PARTS)}")]
+    if type(content) not in _TUPLE:
+        what = f"the content is {_a(type(content).__name__)}, not a tuple of parts"
+        return [Problem(message_index=index, what=what, remedy=f"make it with Message.{role}(...)")]
+    if message.metadata is not None and type(message.metadata) is not MessageMetadata:
+        what = f"its metadata is {_a(type(message.metadata).__name__)}, not a MessageMetadata"
+        return [Problem(message_index=index, what=what, remedy="make it with MessageMetadata(...)")]
+    found = list[Problem]()
+    for position, part in enumerate(content):
+        if type(part) is Text and type(part.text) is str and role != "tool":
+            continue  # as most are
+        odd = _part_problem(part, role, allowed)
+        if odd is not None:
+            found.append(Problem(message_index=index, part_index=position, what=odd[0], remedy=odd[1]))
+    if found:
+        return found
+    if role == "tool":
+        if len(content) != 1:
+            what = f"a tool message has exactly one result, this has {len(content)}"
+            remedy = "give each result its own message"
+            return [Problem(message_index=index, what=what, remedy=remedy, repairable=True)]
+    elif role != "system" and all(map(is_blank, content)):
         what = "the message says nothing: it is empty or blank"
-        yield Problem(message_index=index, what=what, remedy="leave it out", repairable=True)
+        return [Problem(message_index=index, what=what, remedy="leave it out", repairable=True)]
+    return ()
+
+
+def _part_problem(part: Part, role: Role, allowed: frozenset[type[Part]]) -> tuple[str, str] | None:
+    """What is wrong with a part of a message by itself, and what to do."""
+    kind = type(part)
+    if kind not in allowed:
+        return _misplaced(part, f"a {role} message")
+    if isinstance(part, ToolResult):
+        return _result_problem(part, role)
+    return _text_problem(part)
+
+
+def _misplaced(part: object, holder: str) -> tuple[str, str]:
+    """What is wrong with a part that its holder may not carry, and what to do."""
+    name = getattr(type(part), "type", None) if isinstance(part, Data) else None
+    remedy = _PLACE.get(name or "", "use the parts of llmcore.schema")
+    return f"{_a(name or type(part).__name__)} is no part of {holder}", remedy
+
+
+def _text_problem(part: Part | ResultPart) -> tuple[str, str] | None:
+    """What is wrong with the fields of a part that hold texts."""
+    for name in TEXTS[type(part)]:
+        value = getattr(part, name)
+        if type(value) is not str and not isinstance(value, str):
+            return f"`{name}` of its {part.type} part is {_a(type(value).__name__)}, not a str", "pass a str"
+    if type(part) is Opaque and type(part.data) is not msgspec.Raw:
+        return f"`data` of its opaque part is {_a(type(part.data).__name__)}, not a Raw", "pass msgspec.Raw(json_bytes)"
+    return None
+
+
+def _result_problem(result: ToolResult, role: Role) -> tuple[str, str] | None:
+    """What is wrong with the result of a tool."""
+    if result.provider_executed != (role == "assistant"):
+        return _MISPLACED, _PLACE["tool_result"]
+    content = result.content
+    if type(content) not in _TUPLE:
+        remedy = "give the parts to Message.tool(call, ...)"
+        return f"the content of its result is {_a(type(content).__name__)}, not a tuple of parts", remedy
+    for part in content:
+        if isinstance(part, Text) and type(part.text) is str:
+            continue
+        if type(part) not in RESULT:
+            what, remedy = _misplaced(part, "the result of a tool")
+            return what, remedy if isinstance(cast("object", part), Data) else "wrap it in Json(value=...)"
+        odd = _text_problem(part)
+        if odd is not None:
+            return odd
+    return _text_problem(result)
 
 
 _MISPLACED: Final = "the result of a call is not where who made it puts it"
@@ -137,14 +360,20 @@ class _Pairing:
         if message.role == "tool":
             result = message.content[0]
             assert isinstance(result, ToolResult)
-            yield from self._result(index, 0, result)
+            problem = self._result(index, 0, result)
+            if problem is not None:
+                yield problem
             return
-        yield from self.open_problems(index)
+        if self.open:
+            yield from self.open_problems(index)
         for position, part in enumerate(message.content):
+            problem = None
             if isinstance(part, ToolCall):
-                yield from self._call(index, position, part)
+                problem = self._call(index, position, part)
             elif isinstance(part, ToolResult):
-                yield from self._result(index, position, part)
+                problem = self._result(index, position, part)
+            if problem is not None:
+                yield problem
 
     def open_problems(self, end: int) -> Iterator[Problem]:
         """The calls that are still open where something else comes, or nothing more."""
@@ -154,26 +383,26 @@ class _Pairing:
             yield Problem(message_index=index, part_index=position, what=what, remedy=remedy, repairable=True)
         self.open.clear()
 
-    def _call(self, index: int, position: int, call: ToolCall) -> Iterator[Problem]:
+    def _call(self, index: int, position: int, call: ToolCall) -> Problem | None:
         if call.id in self.calls:
             what = f"the call id {excerpt(call.id)} was used before"
             remedy = "give each call its own id"
-            yield Problem(message_index=index, part_index=position, what=what, remedy=remedy, repairable=True)
-            return
+            return Problem(message_index=index, part_index=position, what=what, remedy=remedy, repairable=True)
         self.calls.add(call.id)
         if call.provider_executed:
             self.hosted.add(call.id)
         else:
             self.open[call.id] = (index, position)
+        return None
 
-    def _result(self, index: int, position: int, result: ToolResult) -> Iterator[Problem]:
+    def _result(self, index: int, position: int, result: ToolResult) -> Problem | None:
         call = result.tool_call_id
         waiting = self.hosted if result.provider_executed else self.open.keys()
         if call in waiting:
             self.answered.add(call)
             self.hosted.discard(call)
             self.open.pop(call, None)
-            return
+            return None
         if call in self.answered:
             what = f"the call {excerpt(call)} has a result already"
         elif call in self.calls:
@@ -181,7 +410,7 @@ class _Pairing:
         else:
             what = f"no call before has the id {excerpt(call)}, which this result answers"
         remedy = "leave it out, or put it behind its call"
-        yield Problem(message_index=index, part_index=position, what=what, remedy=remedy, repairable=True)
+        return Problem(message_index=index, part_index=position, what=what, remedy=remedy, repairable=True)
 
 
 # ---- text: what JSON can hold
@@ -199,7 +428,21 @@ def _encoding_problems(history: object, messages: Sequence[object]) -> Iterator[
             parts: Sequence[object] = message.content if isinstance(message, Message) else ()
             part = next((n for n, value in enumerate(parts) if encoding_problem(value) == problem), None)
             found.append(_unencodable(index, part, problem))
-    yield from found or [_unencodable(None, None, encoding_problem(history) or SURROGATE)]
+    if not found:  # it is of the request
+        problem, field = encoding_problem(history) or SURROGATE, _field_at_fault(history, "")
+        found.append(msgspec.structs.replace(_unencodable(None, None, problem), field=field))
+    yield from found
+
+
+def _field_at_fault(value: object, path: str) -> str | None:
+    """The innermost field, as `tools[0].parameters`, that has no JSON."""
+    steps = list[tuple[str, object]]()
+    if isinstance(value, Data):
+        steps = [(f"{path}.{name}" if path else name, getattr(value, name)) for name in value.__struct_fields__]
+    elif isinstance(value, tuple | list):
+        steps = [(f"{path}[{number}]", item) for number, item in enumerate(_series(cast("object", value)))]
+    at_fault = next((step for step in steps if encoding_problem(step[1]) is not None), None)
+    return (path or None) if at_fault is None else _field_at_fault(at_fault[1], at_fault[0])
 
 
 def _unencodable(index: int | None, part: int | None, what: str) -> Problem:

@@ -26,6 +26,7 @@ from llmcore.events import (
     ResponseStart,
     UsageUpdate,
 )
+from llmcore.ids import counter
 from llmcore.media import MediaSink
 from llmcore.protocol import Frame, Headers, Lowered, Mint, Protocol
 from llmcore.route import Model, unknown
@@ -45,15 +46,17 @@ from llmcore.wire.chat_messages import Draft, lower_messages
 from llmcore.wire.chat_parts import ChatMessage, ChosenTool, FunctionTool, MediaShape, ObjectFormat, SchemaFormat
 from llmcore.wire.chat_tools import wire_choice, wire_format, wire_tools
 from llmcore.wire.citations import citation
-from llmcore.wire.decode import REJECTED, excerpt_of, loads, salvage
+from llmcore.wire.decode import REJECTED, excerpt_of, loads, log_skipped, salvage
 from llmcore.wire.errors import from_reply, from_stream
+from llmcore.wire.filtered import from_filtered
 from llmcore.wire.hosted import HostedCalls
 from llmcore.wire.ids import CallIds, IdRule
 from llmcore.wire.logprobs import WireLogprobs, token_logprobs
 from llmcore.wire.lowering import Losses, options_of
 from llmcore.wire.marks import Marks
-from llmcore.wire.produced import Sound, image
-from llmcore.wire.reports import report_of, report_of_bytes
+from llmcore.wire.media import from_base64, image_type
+from llmcore.wire.produced import Sound, image, inline_image
+from llmcore.wire.reports import is_bare_error, report_of, report_of_bytes
 from llmcore.wire.tags import ThinkingTags
 from llmcore.wire.texts import scrub, scrubbed
 from llmcore.wire.thoughts import Thoughts
@@ -290,6 +293,7 @@ class Choice(msgspec.Struct, gc=False):
     native_finish_reason: str | None = None
     stop_reason: str | int | None = None
     content_filter_results: JSONObject | None = None
+    usage: JSONObject | None = None
     error: object = None
 
 
@@ -583,38 +587,48 @@ def on_content(state: State, content: str | list[JSONObject], out: list[Event]) 
     for part in content:
         kind = part.get("type")
         handler = CONTENT_PARTS.get(kind) if isinstance(kind, str) else None
-        if handler is not None:
-            handler(state, part, out)
-        else:
-            state.blocks.close(out)
-            state.has_others = True
-            data = msgspec.Raw(msgspec.json.encode(scrubbed(part)))
-            out.append(OpaqueEvent(part=Opaque(kind=str(kind), data=data, origin=state.origin)))
+        if handler is None or not handler(state, part, out):
+            keep_whole(state, part, out)
 
 
-def on_text_part(state: State, part: JSONObject, out: list[Event]) -> None:
+def keep_whole(state: State, part: JSONObject, out: list[Event]) -> None:
+    """Content that has no canonical shape, or not the documented one."""
+    state.blocks.close(out)
+    state.has_others = True
+    data = msgspec.Raw(msgspec.json.encode(scrubbed(part)))
+    out.append(OpaqueEvent(part=Opaque(kind=str(part.get("type") or "unknown"), data=data, origin=state.origin)))
+
+
+def on_text_part(state: State, part: JSONObject, out: list[Event]) -> bool:
     text = part.get("text")
     if isinstance(text, str) and text:
         state.thoughts.say(text, out)
+    return text is None or isinstance(text, str)
 
 
-def on_thinking_part(state: State, part: JSONObject, out: list[Event]) -> None:
+def on_thinking_part(state: State, part: JSONObject, out: list[Event]) -> bool:
     thinking = part.get("thinking")
     texts = [thinking] if isinstance(thinking, str) else [at(item, "text") for item in sequence(thinking)]
-    for text in texts:
-        if isinstance(text, str):
-            state.thoughts.more("thinking", text, out)
+    said = [text for text in texts if isinstance(text, str)]
+    if len(said) < len(texts) or (thinking and not texts):
+        return False
+    for text in said:
+        state.thoughts.more("thinking", text, out)
+    return True
 
 
-def on_refusal_part(state: State, part: JSONObject, out: list[Event]) -> None:
-    on_refusal(state, text_of(part.get("refusal")) or "", out)
+def on_refusal_part(state: State, part: JSONObject, out: list[Event]) -> bool:
+    refusal = part.get("refusal")
+    on_refusal(state, text_of(refusal) or "", out)
+    return refusal is None or isinstance(refusal, str)
 
 
-def on_image_part(state: State, part: JSONObject, out: list[Event]) -> None:
+def on_image_part(state: State, part: JSONObject, out: list[Event]) -> bool:
     on_images(state, [part], out)
+    return True
 
 
-CONTENT_PARTS: Final = dict[str, Callable[[State, JSONObject, list[Event]], None]](
+CONTENT_PARTS: Final = dict[str, Callable[[State, JSONObject, list[Event]], bool]](
     {
         "text": on_text_part,
         "thinking": on_thinking_part,
@@ -622,7 +636,7 @@ CONTENT_PARTS: Final = dict[str, Callable[[State, JSONObject, list[Event]], None
         "image_url": on_image_part,
     }
 )
-"""Parts of a content that comes as a list. Others are kept whole."""
+"""Parts of a content that comes as a list: each says whether it was as documented. Others are kept whole."""
 
 
 def on_annotations(state: State, annotations: list[JSONObject], _out: list[Event]) -> None:
@@ -651,12 +665,20 @@ def on_audio(state: State, audio: AudioFragment, out: list[Event]) -> None:
 
 
 def on_images(state: State, images: list[JSONObject], out: list[Event]) -> None:
+    """Images, by URL or with their bytes (`b64_json`)."""
     for item in images:
         reference = item.get("image_url")
         url = text_of(reference) or text_of(at(reference, "url"))
+        inline = text_of(item.get("b64_json"))
+        data = None if inline is None else from_base64(inline)
         if url is not None:
             state.blocks.close(out)
             image(state.blocks.next_id(), url, state.sink, out)
+        elif data is not None:
+            state.blocks.close(out)
+            inline_image(state.blocks.next_id(), data, image_type(data), state.sink, out)
+        else:
+            keep_whole(state, item, out)
 
 
 def on_tool_calls(state: State, fragments: list[CallFragment], out: list[Event]) -> None:
@@ -748,6 +770,7 @@ def step(state: State, frame: Frame, out: list[Event]) -> None:
             end(state, out)
             return
         if data.strip().lower() in KEEP_ALIVE or data.lstrip().startswith(b":"):
+            log_skipped(PROTOCOL, None, len(data))
             return
         chunk = odd_chunk(state, data)
     on_chunk(state, chunk, data, out)
@@ -807,8 +830,9 @@ def on_chunk(state: State, chunk: Chunk, data: bytes, out: list[Event]) -> None:
 def refuse_other(state: State, data: bytes) -> None:
     """Raises the error that a frame without choices is, if it is one; other unknown frames are skipped."""
     value = loads(data)
-    if report_of(value) is not None:
+    if report_of(value) is not None or is_bare_error(value):
         raise error_frame(state, data)
+    log_skipped(PROTOCOL, value, len(data))
 
 
 def begin(state: State, chunk: Chunk | None, out: list[Event]) -> None:
@@ -844,14 +868,16 @@ def on_choice(state: State, choice: Choice, data: bytes, out: list[Event]) -> No
     delta = choice.delta
     if choice.message is not None and not state.has_deltas:
         delta = choice.message
+    if choice.logprobs is not None:
+        on_logprobs(state, choice.logprobs, delta)
     if delta is not None:
         state.has_deltas = True
         state.thoughts.next_delta()
         for handle, value in zip(_IN_ORDER, _fields(delta), strict=True):
             if value is not None:
                 handle(state, value, out)
-    if choice.logprobs is not None:
-        on_logprobs(state, choice.logprobs)
+    if choice.usage is not None and state.meter.take(choice.usage):
+        out.append(UsageUpdate(usage=state.meter.usage))
     if choice.content_filter_results:
         state.stop_details["content_filter_results"] = choice.content_filter_results
     if choice.finish_reason is not None or choice.error:
@@ -872,10 +898,15 @@ def is_first(state: State, choice: Choice) -> bool:
 OTHER_CHOICES: Final = "the reply has more than one choice: all but the first are left out"
 
 
-def on_logprobs(state: State, logprobs: WireLogprobs) -> None:
-    tokens = logprobs.refusal if state.blocks.kind == "refusal" else logprobs.content
-    if tokens and state.blocks.kind in ("text", "refusal"):
-        state.blocks.logprobs += token_logprobs(tokens)
+def on_logprobs(state: State, logprobs: WireLogprobs, delta: Delta | None) -> None:
+    """Log probabilities of the text that comes with them, or that is open. There is no place for those of others
+    (thoughts, calls)."""
+    for kind, tokens in (("text", logprobs.content), ("refusal", logprobs.refusal)):
+        said = delta is not None and (delta.content if kind == "text" else delta.refusal)
+        if tokens and (said or state.blocks.kind == kind):
+            state.blocks.logprobs += token_logprobs(tokens)
+        elif tokens:
+            state.warn("logprobs", "log probabilities of what is no text of the answer are left out")
 
 
 def on_finish(state: State, choice: Choice, data: bytes, out: list[Event]) -> None:
@@ -910,6 +941,8 @@ def end(state: State, out: list[Event]) -> None:
     begin(state, None, out)
     close_all(state, out)
     state.ended = True
+    if state.blocks.logprobs:
+        state.warn("logprobs", "log probabilities of what is no text of the answer are left out")
     if state.blocks.citations:
         state.metadata["annotations"] = [citation.native for citation in state.blocks.citations]
     for problem in state.meter.problems:
@@ -931,11 +964,10 @@ def end(state: State, out: list[Event]) -> None:
 
 
 def stop_reason(state: State) -> StopReason:
-    """By table; but complete calls of the client's with `stop`, nothing or a blank are calls to be run."""
+    """By table; but complete calls of the client's with `stop` in any word, nothing or a blank are calls to be run."""
     raw = (state.finish or "").strip().lower()
-    if state.has_calls and raw in ("", "stop"):
-        return "tool_use"
-    return STOP_REASONS.get(raw, "unknown")
+    reason = STOP_REASONS.get(raw, "unknown")
+    return "tool_use" if state.has_calls and (not raw or reason == "stop") else reason
 
 
 def finish(state: State, out: list[Event]) -> None:
@@ -965,11 +997,20 @@ def parse(body: bytes, model: Model[ChatBody], mint: Mint, sink: MediaSink, out:
 
 def error(status: int, headers: Headers, body: bytes, model: Model[ChatBody]) -> LLMError:
     """The error of a reply that is no success. (Azure answers with 400 and a completion whose reason says that the
-    answer was filtered.)"""
+    answer was filtered: its text is `partial`, the categories are named.)"""
     if b'"choices"' in body and b'"content_filter"' in body and report_of_bytes(body) is None:
-        filtered = b'{"error": {"code": "content_filter", "message": "the answer was stopped by a content filter"}}'
-        return from_reply(status, headers, filtered, provider=model.provider, model=model.name)
+        return filtered(status, headers, body, model)
     return from_reply(status, headers, body, provider=model.provider, model=model.name)
+
+
+def filtered(status: int, headers: Headers, body: bytes, model: Model[ChatBody]) -> LLMError:
+    """The error of an answer that a content filter has stopped, with what there is of it."""
+    events, sink = list[Event](), MediaSink()
+    try:
+        parse(body, model, counter(), sink, events)
+    except LLMError:
+        return from_reply(status, headers, body, provider=model.provider, model=model.name)
+    return from_filtered(status, headers, body, events, sink, provider=model.provider, model=model.name)
 
 
 # -- 7. The protocol

@@ -5,7 +5,7 @@ import mimetypes
 import os
 import re
 from pathlib import Path
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias, cast
 
 import msgspec
 
@@ -116,11 +116,23 @@ class Json(Data, frozen=True, kw_only=True, tag_field="type", tag="json"):
     cache: CacheHint | None = None
 
 
+BASE64: Final = re.compile(r"[A-Za-z0-9+/]*={0,2}")
+
+
 class Base64Source(Data, frozen=True, kw_only=True, tag_field="type", tag="base64"):
     """The bytes themselves, as base64 text (standard alphabet, padded)."""
 
     type: ClassVar[Literal["base64"]] = "base64"
     data: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(cast("object", self.data), str):
+            raise InvalidRequestError(f"base64 data is a str, not {type(self.data).__name__}; use Media.from_bytes")
+        if len(self.data) % 4 or not BASE64.fullmatch(self.data):
+            raise InvalidRequestError(
+                "the inline data of a media part is not base64 (standard alphabet, padded, no line breaks); "
+                "use Media.from_bytes"
+            )
 
     def __repr__(self) -> str:
         return f"Base64Source(<{len(self.data)} characters>)"
@@ -152,6 +164,7 @@ class FileSource(Data, frozen=True, kw_only=True, tag_field="type", tag="file"):
 
 
 Source: TypeAlias = Base64Source | UrlSource | HandleSource | FileSource
+SOURCES: Final = (Base64Source, UrlSource, HandleSource, FileSource)
 
 MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+*-]+\Z")
 HANDLE: Final = re.compile(r"media://sha256-[0-9a-f]{64}\Z")
@@ -211,6 +224,13 @@ class Media(Data, frozen=True, kw_only=True, tag_field="type", tag="media"):
     origin: Origin | None = None
 
     def __post_init__(self) -> None:
+        for field in ("media_type", "name", "transcript", "detail"):
+            value = getattr(self, field)
+            if not isinstance(value, str) and (value is not None or field == "media_type"):
+                raise InvalidRequestError(f"the {field} of a media part is a str, not {type(value).__name__}")
+        if not isinstance(cast("object", self.source), SOURCES):
+            kind = type(self.source).__name__
+            raise InvalidRequestError(f"the source of a media part is no {kind}; use Media.from_bytes or its like")
         modality_of(self.media_type)
         if self.name is not None and len(self.name) > MAX_NAME:
             raise InvalidRequestError(
@@ -264,15 +284,17 @@ class Media(Data, frozen=True, kw_only=True, tag_field="type", tag="media"):
         detail: str | None = None,
         cache: CacheHint | None = None,
     ) -> "Media":
-        """An inline part of a file, read now; its type from its ending unless given. Raises `InvalidRequestError`
-        for an ending without a known type; `OSError` as reading does."""
+        """An inline part of a file, read now; its type from its ending unless given. A document keeps the file's name.
+        Raises `InvalidRequestError` for an ending without a known type; `OSError` as reading does."""
         file = Path(path)
         kind = media_type or mimetypes.guess_type(file.name)[0]
         if kind is None:
             raise InvalidRequestError(
                 f"the media type of {excerpt(file.name)} is not known from its name; pass media_type"
             )
-        return cls.from_bytes(file.read_bytes(), kind, name=name or file.name, detail=detail, cache=cache)
+        if name is None and modality_of(kind) == "document":  # the only ones whose name a provider reads
+            name = file.name
+        return cls.from_bytes(file.read_bytes(), kind, name=name, detail=detail, cache=cache)
 
     @classmethod
     def from_url(
@@ -302,13 +324,10 @@ class Media(Data, frozen=True, kw_only=True, tag_field="type", tag="media"):
 
     # Last in the class: after it the name `bytes` means this method in the class body.
     def bytes(self) -> bytes:
-        """The bytes of an inline part. Raises `InvalidRequestError` when they are not at hand or not base64."""
+        """The bytes of an inline part. Raises `InvalidRequestError` when they are not at hand."""
         if not isinstance(self.source, Base64Source):
             raise InvalidRequestError(f"the bytes of this media part are not inline: its source is {self.source.type}")
-        try:
-            return base64.b64decode(self.source.data, validate=True)
-        except ValueError:
-            raise InvalidRequestError("the inline data of this media part is not base64") from None
+        return base64.b64decode(self.source.data)
 
 
 class Opaque(Data, frozen=True, kw_only=True, tag_field="type", tag="opaque"):

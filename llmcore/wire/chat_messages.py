@@ -5,7 +5,7 @@ results of the turn. What an assistant said has fixed places: reasoning, content
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, assert_never
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -14,10 +14,11 @@ from llmcore.errors import InvalidRequestError
 from llmcore.route import Model
 from llmcore.schema.base import CacheHint, excerpt
 from llmcore.schema.message import Message, Role
-from llmcore.schema.parts import Json, Media, Modality, Opaque, Reasoning, ResultPart, Text, ToolCall, ToolResult
+from llmcore.schema.parts import Json, Media, Modality, Opaque, Part, Reasoning, ResultPart, Text, ToolCall, ToolResult
 from llmcore.schema.request import Request
 from llmcore.wire.arguments import settle, written
 from llmcore.wire.chat_parts import (
+    HINTS,
     MARKED,
     MEDIA,
     SHAPES,
@@ -81,6 +82,8 @@ class Draft(msgspec.Struct, frozen=True):
     messages: list[ChatMessage]
     pending: list[ContentPart]
     """Media out of tool results, which follow the results in one message of the user."""
+    called: dict[str, str] = {}
+    """The names of the calls so far, by their id."""
 
 
 def lower_messages(draft: Draft) -> tuple[ChatMessage, ...]:
@@ -145,17 +148,32 @@ def lower_parts(draft: Draft, index: int | None, message: Message) -> list[Conte
     for position, part in enumerate(message.content):
         match part:
             case Text() if part.text.strip():
-                content.append(TextPart(scrub(part.text), mark(draft, part.cache)))
+                content.append(lower_text(draft, message, part, index, position))
             case Text():
                 draft.losses.part(message, index, position, part, "blank text is left out")
             case Media():
-                content.append(lower_media(draft, part, index, position))
+                content.append(lower_media(draft, message, part, index, position))
             case _:
                 raise InvalidRequestError(f"{place(index, position)}a {message.role} message holds no {part.type} part")
     return content
 
 
-def lower_media(draft: Draft, media: Media, index: int | None, position: int) -> ContentPart:
+def lower_text(draft: Draft, message: Message, text: Text, index: int | None, position: int) -> TextPart:
+    """A text. Its sources stay behind: they are the provider's own record, which history carries along."""
+    if text.citations:
+        draft.losses.hint(message, index, position, text, "citations")
+    return TextPart(scrub(text.text), UNSET if text.cache is None else mark(draft, text.cache))
+
+
+def plain_text(draft: Draft, message: Message, text: Text, index: int, position: int) -> str:
+    """A text where the wire has nothing but its letters."""
+    leave_mark(draft, text)
+    if text.citations:
+        draft.losses.hint(message, index, position, text, "citations")
+    return scrub(text.text)
+
+
+def lower_media(draft: Draft, message: Message, media: Media, index: int | None, position: int) -> ContentPart:
     shape = draft.rules.media.get(media.modality, MEDIA.get(media.modality))
     if shape is None:
         draft.losses.refuse(f"takes no {media.modality}; leave the part out", "media", index, position)
@@ -165,6 +183,9 @@ def lower_media(draft: Draft, media: Media, index: int | None, position: int) ->
     part = SHAPES[shape](media, reference)
     if isinstance(part, str):
         draft.losses.refuse(f"{media.media_type}: {part}", "media", index, position)
+    for field, hint in (("name", media.name), ("detail", media.detail), ("transcript", media.transcript)):
+        if hint is not None and (field not in HINTS[shape] or (field == "name" and reference.file is not None)):
+            draft.losses.hint(message, index, position, media, field)
     control = mark(draft, media.cache)
     return part if control is UNSET else msgspec.structs.replace(part, cache_control=control)
 
@@ -180,6 +201,12 @@ def collapsed(draft: Draft, content: list[ContentPart]) -> str | tuple[ContentPa
 def mark(draft: Draft, hint: CacheHint | None, *, carries: bool = True) -> CacheControl | UnsetType:
     ttl = draft.marks.take(hint, carries=carries)
     return UNSET if ttl is None else CacheControl(ttl)
+
+
+def leave_mark(draft: Draft, part: Part | ResultPart) -> None:
+    """Counts the cache hint of a part that the wire cannot mark."""
+    if part.cache is not None:
+        mark(draft, part.cache, carries=False)
 
 
 def mark_last(draft: Draft, ttl: CacheHint) -> None:
@@ -205,21 +232,25 @@ def lower_assistant(draft: Draft, index: int, message: Message) -> None:
         own = part.type != "text" and is_own(part.origin, draft.model)
         match part:
             case Text() if part.refusal and refused:
-                fields["refusal"] = fields.get("refusal", "") + scrub(part.text)
+                fields["refusal"] = fields.get("refusal", "") + plain_text(draft, message, part, index, position)
             case Text():
-                content.append(TextPart(scrub(part.text), mark(draft, part.cache)))
+                content.append(lower_text(draft, message, part, index, position))
             case ToolCall() if not part.provider_executed:
                 calls.append(lower_call(draft, part, own, index, position))
             case Opaque() if own:
+                leave_mark(draft, part)
                 content.append(part.data)
             case Media() if own and (audio := text_of(at(part.provider_metadata, "audio", "id"))):
+                leave_mark(draft, part)
                 fields["audio"] = AudioRef(audio)
             case Media() if part.transcript:
+                leave_mark(draft, part)
                 draft.losses.part(message, index, position, part, "of a spoken answer the transcript goes")
                 content.append(TextPart(scrub(part.transcript)))
             case Reasoning():
-                mark(draft, part.cache, carries=False)
+                leave_mark(draft, part)
             case _:
+                leave_mark(draft, part)
                 draft.losses.part(message, index, position, part, f"{part.type}: {NO_PLACE}")
     thoughts = lower_thoughts(draft, index, message, bool(calls), fields)
     said = lower_said(draft, index, message, content)
@@ -252,7 +283,8 @@ EMPTY_CONTENT: Final = {"null": None, "empty": "", "omit": UNSET}
 
 
 def lower_call(draft: Draft, call: ToolCall, own: bool, index: int, position: int) -> CallPart | CustomCallPart:
-    mark(draft, call.cache, carries=False)
+    leave_mark(draft, call)
+    draft.called[call.id] = call.name
     wanted = call.wire_id if own or (call.wire_id and draft.rules.tool_ids.allows(call.wire_id)) else None
     wire_id = draft.ids.of_call(call.id, wanted)
     name = call.name if own and call.name else legal_name(call.name)
@@ -281,9 +313,12 @@ def lower_thoughts(
     own = list[Reasoning]()
     for position, part in enumerate(message.content):
         if isinstance(part, Reasoning):
-            if replay and (part.origin is None or is_own(part.origin, draft.model)):
+            is_ours = is_own(part.origin, draft.model)
+            if replay and (part.origin is None or is_ours):
                 own.append(part)
                 continue
+            if is_ours and not message.critical:
+                continue  # the service's own, which it does not want back: nothing is lost
             whose = "the service takes no reasoning back here" if part.origin is None or not replay else "not its own"
             draft.losses.part(message, index, position, part, f"reasoning is left out: {whose}")
     text = scrub("".join([part.text for part in own]))
@@ -313,34 +348,40 @@ def lower_tool(draft: Draft, index: int, message: Message) -> None:
     for position, result in enumerate(message.content):
         if not isinstance(result, ToolResult):
             raise InvalidRequestError(f"{place(index, position)}a tool message holds one result, not {result.type}")
-        mark(draft, result.cache, carries=False)
+        leave_mark(draft, result)
         wire_id = draft.ids.of_result(result.tool_call_id)
         if wire_id is None:
             raise InvalidRequestError(
                 f"{place(index, position)}no call before it has the id {excerpt(result.tool_call_id)}"
             )
-        texts = [text for part in result.content if (text := result_text(part))]
+        texts = [text for part in result.content if (text := lower_result(draft, message, part, index, position))]
         media = [part for part in result.content if isinstance(part, Media)]
         if media:
             texts.append(f"[{len(media)} media in the message that follows the results]")
-            draft.pending.append(TextPart(f"[Media of the result of {legal_name(result.name)}, call {wire_id}]"))
-            draft.pending.extend([lower_media(draft, part, index, position) for part in media])
+            name = legal_name(result.name or draft.called.get(result.tool_call_id, ""))
+            draft.pending.append(TextPart(f"[Media of the result of {name}, call {wire_id}]"))
+            draft.pending.extend([lower_media(draft, message, part, index, position) for part in media])
         text = "\n".join(texts)
         if result.is_error and not text.lower().startswith("error"):
             text = f"Error: {text}"
         draft.messages.append(ChatMessage(role="tool", content=text, tool_call_id=wire_id))
 
 
-def result_text(part: ResultPart) -> str | None:
+def lower_result(draft: Draft, message: Message, part: ResultPart, index: int, position: int) -> str | None:
+    """The text of a part of a result; `None` for media, which have none."""
     match part:
         case Text():
-            return scrub(part.text)
+            return plain_text(draft, message, part, index, position)
         case Json():
+            leave_mark(draft, part)
             return written(part.value)
         case Opaque():
+            leave_mark(draft, part)
             return bytes(part.data).decode("utf-8", "replace")
         case Media():
             return None
+        case _:
+            assert_never(part)
 
 
 def flush_media(draft: Draft) -> None:

@@ -209,3 +209,13 @@ SHAPES: Final[dict[MediaShape, Callable[[Media, Reference], MarkedPart | str]]] 
     "video_url": shape_video,
 }
 """The content part of each shape, or the sentence that says why this source cannot go in it."""
+
+HINTS: Final[dict[MediaShape, frozenset[str]]] = {
+    "image_url": frozenset({"detail"}),
+    "input_audio": frozenset(),
+    "file": frozenset({"name"}),
+    "file_url": frozenset({"name"}),
+    "document_url": frozenset({"name"}),
+    "video_url": frozenset(),
+}
+"""What each shape has a place for of `name`, `detail` and `transcript`. (The name of an uploaded file is known.)"""

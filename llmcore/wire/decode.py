@@ -7,17 +7,23 @@ do without never fail a frame that carries content.
 """
 
 import json
+import logging
 import re
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from llmcore.errors import ProtocolError
+from llmcore.schema.base import excerpt
 from llmcore.wire.texts import scrubbed
+from llmcore.wire.values import is_object
 
 T = TypeVar("T")
 
+_log: Final = logging.getLogger("llmcore")
+
 MAX_EXCERPT: Final = 500
+MAX_KEYS: Final = 20
 MAX_PRUNED: Final = 64
 """Odd values that are left out of one frame; one with more is no frame of this protocol."""
 
@@ -38,6 +44,12 @@ def excerpt_of(body: bytes) -> str:
     if len(text) <= MAX_EXCERPT and len(body) <= 4 * MAX_EXCERPT:
         return text
     return _WORD_AT_END.sub("", text[:MAX_EXCERPT]) + "…"
+
+
+def log_skipped(protocol: str, value: object, size: int) -> None:
+    """One DEBUG record of a frame that says nothing to us. It names the frame's keys and never what stands in them."""
+    keys = ", ".join([excerpt(key, 40) for key in list(value)[:MAX_KEYS]]) if is_object(value) else "none"
+    _log.debug("%s: a frame of %d bytes was skipped; its keys: %s", protocol, size, keys)
 
 
 def loads(body: bytes) -> object:

@@ -165,6 +165,7 @@ def made(report: Report, status: int | None, headers: Headers, fields: ErrorFiel
         fields["retryable"] = verdict.retryable
     inside = None if report.status is None else str(report.status)
     fields["provider_code"] = report.code or report.type or inside
+    fields["failed_generation"] = report.failed_generation
     fields["retry_after"] = retry_after(headers, report.details, report.words)
     message = report.message or "the provider reports an error"
     if issubclass(verdict.error, ContextLengthError):

@@ -1,15 +1,16 @@
 """What every lowering needs: losses that are never silent, options with names that are checked, legal tool names."""
 
+import difflib
 import re
 from typing import Final, NoReturn, TypeVar
 
 import msgspec
 
 from llmcore.errors import CapabilityError, ConfigError, InvalidRequestError
-from llmcore.route import Model, unknown
+from llmcore.route import Model, merged, unknown
 from llmcore.schema.base import excerpt
 from llmcore.schema.message import Message
-from llmcore.schema.parts import Origin, Part
+from llmcore.schema.parts import Origin, Part, ResultPart
 from llmcore.schema.request import Request
 from llmcore.schema.response import CallWarning
 from llmcore.wire.values import is_object
@@ -52,6 +53,21 @@ class Losses:
             )
         )
 
+    def hint(self, message: Message, index: int | None, position: int, part: Part | ResultPart, field: str) -> None:
+        """A hint on a part that is sent, or a record beside it, has no place on this wire. Also in a critical message:
+        what it says is sent."""
+        self.warnings.append(
+            CallWarning(
+                subject=f"{part.type}.{field}",
+                reason=f"the wire has no place for the {field} of this part: left out",
+                protocol=self._protocol,
+                message_index=index,
+                message_id=message.id,
+                part_index=position,
+                part_type=part.type,
+            )
+        )
+
     def refuse(self, reason: str, subject: str, index: int | None = None, position: int | None = None) -> NoReturn:
         """Raises `CapabilityError`: the route cannot carry something of the user's own."""
         raise CapabilityError(
@@ -72,28 +88,45 @@ def place(index: int | None, position: int | None = None) -> str:
 
 
 def options_of(request: Request, model: Model[B], kind: type[O]) -> O:
-    """The request's options for this provider, else for its protocol, as the protocol's struct.
+    """The request's options as the protocol's struct: those under the protocol's id, and laid upon them, option by
+    option, those under the provider's.
 
-    Raises `ConfigError` for an unknown name, with the nearest, and for a value that the option does not take.
+    Options under other ids are for other models that the request may go to. Raises `ConfigError` for an id that is all
+    but one of these two, for an unknown option, both with the nearest name, and for a value that it does not take.
     """
-    protocol = model.route.protocol.id
-    key = model.provider if model.provider in request.provider_options else protocol
-    given = request.provider_options.get(key)
-    if given is None:
-        return kind()
+    ids = (model.route.protocol.id, model.provider)
+    for key in request.provider_options:
+        near = [] if key in ids else difflib.get_close_matches(str(key), ids, n=1, cutoff=NEAR)
+        if near:
+            raise ConfigError(f"provider_options[{excerpt(key)}]: did you mean {near[0]!r}?")
+    options = kind()
+    for key in ids:
+        if key in request.provider_options:
+            options = _with_options(options, request.provider_options[key], key, ids[0])
+    return options
+
+
+NEAR: Final = 0.8
+"""How like (`difflib`'s ratio) an id must be to one of ours to be a slip of it. A test holds that no two ids are."""
+
+
+def _with_options(options: O, given: object, key: str, protocol: str) -> O:
+    """`options` with what is given under `key` laid upon them."""
+    kind = type(options)
     if isinstance(given, kind):
-        return given
+        return merged(options, given)
     where = f"provider_options[{key!r}]"
     if not is_object(given):
         raise ConfigError(f"{where} is a dict or the {protocol} protocol's {kind.__name__}, not {type(given).__name__}")
     for name in given:
         if name not in kind.__struct_fields__:
-            hint = unknown("option", name, kind.__struct_fields__)
+            hint = unknown("option", str(name), kind.__struct_fields__)
             raise ConfigError(f"{where}: {hint}; what llmcore does not model goes through http.body")
     try:
-        return msgspec.convert(given, kind)
+        typed = msgspec.convert(given, kind)
     except msgspec.ValidationError as problem:
         raise ConfigError(f"{where}: {problem}") from None
+    return msgspec.structs.replace(options, **{name: getattr(typed, name) for name in given})
 
 
 def checked_name(name: str, what: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from llmcore.schema.base import CacheHint
-from llmcore.schema.parts import Part
+from llmcore.schema.parts import Part, ResultPart, ToolResult
 from llmcore.schema.request import Request
 from llmcore.wire.lowering import Losses
 
@@ -43,7 +43,10 @@ class Marks:
             losses.knob("cache", f"{self._lost} cache hints left out: {rule if self._limit else 'none are taken here'}")
 
 
-def _parts(request: Request) -> Iterable[Part]:
+def _parts(request: Request) -> Iterable[Part | ResultPart]:
     yield from request.system_parts
     for message in request.messages:
-        yield from message.content
+        for part in message.content:
+            yield part
+            if isinstance(part, ToolResult):
+                yield from part.content

@@ -48,6 +48,19 @@ def audio_type(data: bytes) -> str:
     return next((kind for mark, kind in _SOUNDS if data.startswith(mark)), "audio/pcm")
 
 
+_IMAGES: Final = (
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
+
+
+def image_type(data: bytes) -> str:
+    """The media type of an image by its first bytes; PNG, which services send unless asked, where they say nothing."""
+    return next((kind for mark, kind in _IMAGES if data.startswith(mark)), "image/png")
+
+
 class Reference(NamedTuple):
     """How a wire may be told of a media part: exactly one of a `data:` URL, a URL, the reference of an upload."""
 
@@ -76,11 +89,18 @@ def from_data_url(url: str) -> tuple[str, bytes] | None:
     head, comma, payload = url.partition(",")
     if not comma or head[:5].lower() != "data:" or not head.lower().endswith(";base64"):
         return None
-    try:
-        data = base64.b64decode(payload, validate=True)
-    except (binascii.Error, ValueError):
+    data = from_base64(payload) if payload else b""
+    if data is None:
         return None
     return head[5:].partition(";")[0] or "application/octet-stream", data
+
+
+def from_base64(text: str) -> bytes | None:
+    """The bytes of base64 text; `None` for what is none, or is empty."""
+    try:
+        return base64.b64decode(text, validate=True) or None
+    except (binascii.Error, ValueError):
+        return None
 
 
 class Base64Pieces:

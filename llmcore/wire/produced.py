@@ -7,7 +7,7 @@ from llmcore.events import Event, MediaDelta, MediaEnd, MediaStart
 from llmcore.media import MediaSink
 from llmcore.schema.base import excerpt
 from llmcore.schema.parts import HandleSource, Media, Origin, UrlSource
-from llmcore.wire.media import Base64Pieces, audio_type, from_data_url
+from llmcore.wire.media import Base64Pieces, audio_type, from_data_url, image_type
 from llmcore.wire.texts import scrub
 
 MARK: Final = 4
@@ -72,10 +72,18 @@ def image(block: str, url: str, sink: MediaSink, out: list[Event]) -> None:
     inline = from_data_url(url)
     if inline is not None:
         kind, data = inline
-        media = Media(media_type=kind, source=HandleSource(handle=sink.put(data, kind)))
+        inline_image(block, data, kind if kind.lower().startswith("image/") else image_type(data), sink, out)
     elif url[:5].lower() == "data:":
         raise ProtocolError(f"an image of the answer is a broken data: URL: {excerpt(url)}")
     else:
-        media = Media(media_type="image/*", source=UrlSource(url=url))
+        _whole(block, Media(media_type="image/*", source=UrlSource(url=url)), out)
+
+
+def inline_image(block: str, data: bytes, kind: str, sink: MediaSink, out: list[Event]) -> None:
+    """An image of the answer, its bytes at hand."""
+    _whole(block, Media(media_type=kind, source=HandleSource(handle=sink.put(data, kind))), out)
+
+
+def _whole(block: str, media: Media, out: list[Event]) -> None:
     out.append(MediaStart(id=block, media_type=media.media_type))
     out.append(MediaEnd(id=block, media=media))

@@ -9,9 +9,12 @@ import msgspec
 from llmcore.http import HttpHead
 from llmcore.schema.base import JSONObject
 from llmcore.wire.decode import loads
+from llmcore.wire.texts import scrub
 from llmcore.wire.values import at, is_array, is_object, mapping, sequence, text
 
 MAX_MESSAGE: Final = 1000
+MAX_GENERATION: Final = 64 * 1024
+"""Characters that are kept of what the model wrote and the service refused."""
 _MESSAGES: Final = ("message", "msg", "Message", "detail", "error_description")
 _SIGNS: Final = frozenset({*_MESSAGES, "code", "type", "__type"})
 _TITLE: Final = re.compile(rb"<title[^>]*>([^<]{1,200})</title>", re.IGNORECASE)
@@ -27,6 +30,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     status: int | None = None
     words: str = ""
     details: tuple[JSONObject, ...] = ()
+    failed_generation: str | None = None
 
 
 def report_of_bytes(body: bytes) -> Report | None:
@@ -62,6 +66,23 @@ def report_of(value: object, *, certain: bool = False) -> Report | None:
     return _report(outer, outer) if certain and _SIGNS & outer.keys() else None
 
 
+def is_bare_error(value: object) -> bool:
+    """Whether an object that no word calls an error is one all the same: it has a message, and beside it a status of
+    4xx or 5xx, a code, or a type that speaks of an error. (A progress report with a message is none.)"""
+    if not is_object(value) or _message(value) is None:
+        return False
+    if any(_status(value.get(name)) is not None for name in ("code", "status_code", "status")):
+        return True
+    code, kind = value.get("code"), value.get("type") or value.get("__type")
+    if (isinstance(code, str) and code.strip().lower() not in _NO_ERROR) or (type(code) is int and code >= 300):
+        return True
+    return isinstance(kind, str) and bool(_ERROR_TYPE.search(kind))
+
+
+_NO_ERROR: Final = frozenset({"", "0", "200", "ok", "success"})
+_ERROR_TYPE: Final = re.compile(r"error|exception|invalid|overloaded|limit|timeout|unavailable", re.IGNORECASE)
+
+
 def kind_of(head: HttpHead, body: bytes) -> str:
     """What a body is that says nothing we can read, for a sentence about it."""
     if not body.strip():
@@ -91,7 +112,16 @@ def _report(inner: JSONObject, outer: JSONObject) -> Report:
         status=status,
         words=json.dumps(inner, ensure_ascii=False, default=str),
         details=tuple([mapping(item) for item in sequence(inner.get("details"))]),
+        failed_generation=_generation(inner.get("failed_generation")),
     )
+
+
+def _generation(value: object) -> str | None:
+    """What the model wrote: nearly always a text, as JSON where it is a value."""
+    if value is None or value == "":
+        return None
+    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return scrub(written[:MAX_GENERATION])
 
 
 def _statuses(inner: JSONObject, outer: JSONObject) -> tuple[object, ...]:

@@ -29,7 +29,8 @@ def scrubbed(value: object) -> object:
     if isinstance(value, str):
         return scrub(value)
     if is_object(value):
-        return {scrub(key): scrubbed(item) for key, item in value.items()}
+        # A key of a program's own dict may be no text (msgspec writes a number as one).
+        return {scrub(key) if type(key) is str else key: scrubbed(item) for key, item in value.items()}
     if is_series(value):
         return [scrubbed(part) for part in value]
     return value

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -11,7 +12,12 @@ from hypothesis import strategies as st
 from llmcore.errors import InvalidRequestError
 from llmcore.history import NOT_RUN, UNAVAILABLE, problems, repair, validate
 from llmcore.schema import (
+    CacheOptions,
+    Generation,
+    HostedTool,
+    HttpExtras,
     Json,
+    JsonFormat,
     Media,
     Message,
     MessageMetadata,
@@ -19,11 +25,19 @@ from llmcore.schema import (
     Opaque,
     Part,
     Reasoning,
+    ReasoningOptions,
     Request,
+    RequestTool,
+    ResponseFormat,
+    ResultPart,
     Text,
+    TextFormat,
     ToolCall,
+    ToolChoice,
+    ToolDefinition,
     ToolResult,
 )
+from llmcore.sendable import FIELDS, TEXTS
 
 PNG = Media.from_bytes(b"\x89PNG", "image/png")
 OPAQUE = Opaque(kind="k", data=msgspec.Raw(b"{}"))
@@ -90,6 +104,183 @@ def test_a_valid_history_is_sendable_and_repair_leaves_it_alone(name: str) -> No
     assert repaired.repairs == ()
     assert len(repaired.messages) == len(history)
     assert all(ours is theirs for ours, theirs in zip(repaired.messages, history, strict=True))
+
+
+# ---- values of wrong types, from callers who ask no type checker
+
+
+def problem_of(history: Any) -> tuple[str, str]:
+    """Where the first problem is, and the whole sentence."""
+    with pytest.raises(InvalidRequestError) as caught:
+        validate(history)
+    return str(caught.value.param), caught.value.message
+
+
+def odd(value: object) -> Any:
+    return value
+
+
+ODD_PARTS: dict[str, tuple[Message, str, str]] = {
+    "a dict as a result": (
+        Message.tool("1", odd({"degrees": 21})),
+        "a dict is no part of the result of a tool",
+        "wrap it in Json(value=...)",
+    ),
+    "a number as a result": (Message.tool("1", odd(21)), "an int is no part", "wrap it in Json"),
+    "None as a result": (Message.tool("1", odd(None)), "a NoneType is no part", "wrap it in Json"),
+    "a result inside a result": (
+        Message.tool("1", odd(ToolResult(tool_call_id="1"))),
+        "a tool_result is no part of the result of a tool",
+        "Message.tool(...)",
+    ),
+    "a result whose content is one text": (
+        Message(role="tool", content=(ToolResult(tool_call_id="1", content=odd("text")),)),
+        "the content of its result is a str",
+        "Message.tool(call, ...)",
+    ),
+    "text that is no str in a result": (
+        Message.tool("1", Text(text=odd(7))),
+        "`text` of its text part is an int",
+        "pass a str",
+    ),
+    "a result whose id is none": (
+        Message(role="tool", content=(ToolResult(tool_call_id=odd(1)),)),
+        "`tool_call_id` of its tool_result part is an int",
+        "pass a str",
+    ),
+    "text that is no str": (Message.user(Text(text=odd(None))), "`text` of its text part is a NoneType", "pass a str"),
+    "a dict in a prompt": (Message.user(odd({"a": 1})), "a dict is no part of a user message", "llmcore.schema"),
+    "arguments as a dict": (
+        Message.assistant(ToolCall(id="2", name="f", arguments=odd({"a": 1}))),
+        "`arguments` of its tool_call part is a dict",
+        "pass a str",
+    ),
+    "a call without a name": (
+        Message.assistant(ToolCall(id="2", name=odd(None))),
+        "`name` of its tool_call part is a NoneType",
+        "pass a str",
+    ),
+    "reasoning that is no text": (Message.assistant(Reasoning(text=odd(1))), "`text` of its reasoning", "pass a str"),
+    "an opaque block of a dict": (
+        Message.assistant(Opaque(kind="k", data=odd({"a": 1}))),
+        "`data` of its opaque part is a dict",
+        "msgspec.Raw(json_bytes)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD_PARTS)
+def test_a_part_of_a_wrong_type_is_refused_naming_message_part_and_remedy(name: str) -> None:
+    message, what, remedy = ODD_PARTS[name]
+    where, sentence = problem_of(Request(messages=(USER, Message.assistant(call("1")), message)))
+    assert where == "messages[2].content[0]"
+    assert sentence.startswith(f"{where}: ")
+    assert what in sentence
+    assert remedy in sentence
+    with pytest.raises(InvalidRequestError):
+        repair([USER, Message.assistant(call("1")), message])
+
+
+def test_metadata_of_a_message_that_is_a_dict_is_refused() -> None:
+    message = msgspec.structs.replace(Message.assistant("a"), metadata=odd({"provider": "p"}))
+    assert problem_of([message]) == (
+        "messages[0]",
+        "messages[0]: its metadata is a dict, not a MessageMetadata; make it with MessageMetadata(...)",
+    )
+
+
+F = ToolDefinition(name="f")
+ODD_FIELDS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "parameters that are a text": (
+        {"tools": (F, ToolDefinition(name="g", parameters=odd("{}")))},
+        "tools[1].parameters",
+        "a str stands where a dict belongs",
+    ),
+    "parameters without JSON": (
+        {"tools": (F, ToolDefinition(name="g", parameters={"type": object()}))},
+        "tools[1].parameters",
+        "no JSON",
+    ),
+    "a schema that is a class": (
+        {"response_format": JsonFormat(schema=odd(dict))},
+        "response_format.schema",
+        "a type stands where a dict (or None) belongs",
+    ),
+    "a schema without JSON": (
+        {"response_format": JsonFormat(schema={"a": odd(print)})},
+        "response_format.schema",
+        "no JSON",
+    ),
+    "a name as a tool": ({"tools": ["f"]}, "tools[0]", "make it with ToolDefinition(...) or HostedTool(...)"),
+    "one tool alone": ({"tools": F}, "tools", "a ToolDefinition stands where a tuple belongs"),
+    "a word as the choice": ({"tool_choice": "auto"}, "tool_choice", "make it with ToolChoice(...)"),
+    "a dict as generation": ({"generation": {"seed": 1}}, "generation", "make it with Generation(...)"),
+    "a number as system": ({"system": 7}, "system", "an int stands where a str or tuple belongs"),
+    "texts as system": ({"system": ("a",)}, "system[0]", "make it with Text(...)"),
+    "a system text of bytes": ({"system": (Text(text=odd(b"")),)}, "system[0].text", "a bytes stands where a str"),
+    "a word as temperature": (
+        {"generation": Generation(temperature=odd("hot"))},
+        "generation.temperature",
+        "int or float",
+    ),
+    "true as a count": (
+        {"generation": Generation(max_tokens=True)},
+        "generation.max_tokens",
+        "a bool stands where an int",
+    ),
+    "a fraction as a count": ({"generation": Generation(seed=odd(0.5))}, "generation.seed", "a float stands"),
+    "one stop as a text": (
+        {"generation": Generation(stop=odd("END"))},
+        "generation.stop",
+        "a str stands where a tuple",
+    ),
+    "a stop that is no text": ({"generation": Generation(stop=odd((1,)))}, "generation.stop[0]", "where a str belongs"),
+    "a name of a tool": ({"tools": (ToolDefinition(name=odd(None)),)}, "tools[0].name", "where a str belongs"),
+    "one modality as a text": ({"output_modalities": "audio"}, "output_modalities", "where a tuple belongs"),
+    "an effort in numbers": ({"reasoning": ReasoningOptions(effort=odd(3))}, "reasoning.effort", "a str (or None)"),
+    "a header in numbers": (
+        {"http": HttpExtras(headers=odd({"x-a": 1}))},
+        "http.headers['x-a']",
+        "where a str belongs",
+    ),
+    "options that are no dict": ({"provider_options": ["a"]}, "provider_options", "where a dict belongs"),
+    "options without JSON": ({"provider_options": {"p": {"a": object()}}}, "provider_options", "no JSON"),
+    "messages that are one": ({"messages": "hi"}, "messages", "where a tuple belongs"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_FIELDS)
+def test_a_field_of_a_wrong_type_is_refused_by_its_name(name: str) -> None:
+    fields, place, words = ODD_FIELDS[name]
+    where, sentence = problem_of(Request(**{"messages": (USER,), **fields}))
+    assert where == place
+    assert sentence.startswith(f"{place}: ")
+    assert words in sentence
+
+
+def test_the_types_of_fields_are_said_of_every_field_of_a_request() -> None:
+    for kind, fields in FIELDS.items():
+        assert tuple(fields) == kind.__struct_fields__, kind
+    assert {*get_args(RequestTool), *get_args(ResponseFormat)} <= set(FIELDS)
+    assert set(TEXTS) == {*get_args(Part), *get_args(ResultPart)}
+    for kind, names in TEXTS.items():
+        texts = {field.name for field in msgspec.structs.fields(kind) if field.type is str}
+        assert set(names) == (set() if kind is Media else texts)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Request(messages=odd([USER]), tools=odd([F]), system=odd([Text(text="s")])),
+        Request(messages=(USER,), generation=Generation(temperature=1, top_p=0.5, stop=odd(["a"]), logprobs=True)),
+        Request(messages=(USER,), provider_options={"p": CacheOptions(key="any struct")}, metadata={"a": "b"}),
+        Request(
+            messages=(USER,), tools=(HostedTool(kind="k"),), tool_choice=ToolChoice(), response_format=TextFormat()
+        ),
+    ],
+)
+def test_fields_of_right_types_are_taken_lists_too(request_: Request) -> None:
+    assert list(problems(request_)) == []
 
 
 # ---- what is refused: history, place, a word of what, a word of the remedy, the repairs that mend it
@@ -312,7 +503,7 @@ def test_a_request_says_something() -> None:
 def test_surrogates_elsewhere_in_a_request_are_refused() -> None:
     with pytest.raises(InvalidRequestError, match="lone surrogate") as caught:
         validate(Request(system=f"s{LONE}", messages=(USER,)))
-    assert caught.value.param == "request"
+    assert caught.value.param == "system"
     assert "repair" not in str(caught.value)
     request = Request(messages=(USER, Message.user("a", id=LONE)))
     with pytest.raises(InvalidRequestError, match="lone surrogate") as caught:

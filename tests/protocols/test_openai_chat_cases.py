@@ -1,6 +1,7 @@
 """OpenAI Chat: what broke other clients (the numbered hard cases), and odd frames of every kind."""
 
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -135,7 +136,110 @@ def test_row_18_unknown_names_fields_and_frames_change_nothing(chat: Any) -> Non
     assert chat.frames(named).events == chat.frames(plain).events
 
 
+UNKNOWN: list[Any] = [
+    {"object": "usage.report", "secret": "sk-not-to-be-seen"},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "future", "secret": "sk-not-to-be-seen"}},
+    {"type": "status", "message": "still thinking: sk-not-to-be-seen"},
+    {"message": "sk-not-to-be-seen", "code": 200},
+    {"detail": "sk-not-to-be-seen"},
+    Frame(data=b'{"step": "sk-not-to-be-seen"}', name="progress"),
+]
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN)
+@pytest.mark.parametrize("place", range(5))
+def test_row_18_an_unknown_frame_at_any_place_is_skipped_with_a_debug_record(
+    chat: Any, caplog: pytest.LogCaptureFixture, unknown: Any, place: int
+) -> None:
+    call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "f", "arguments": "{}"}}]}
+    frames = [chat.chunk({"reasoning": "h"}), chat.chunk(A), chat.chunk(call), chat.chunk({}, FINISH), "[DONE]"]
+    plain = chat.frames(frames).events
+    with caplog.at_level(logging.DEBUG, logger="llmcore"):
+        caplog.clear()
+        assert chat.frames([*frames[:place], unknown, *frames[place:]]).events == plain
+        (record,) = caplog.records
+    assert record.levelname == "DEBUG"
+    keys = unknown if isinstance(unknown, dict) else {"step": 1}
+    assert all(repr(key) in record.getMessage() for key in keys)
+    assert "sk-not" not in record.getMessage()
+
+
+def test_row_17_a_keep_alive_leaves_a_debug_record_and_a_known_frame_none(
+    chat: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, logger="llmcore"):
+        chat.frames([chat.chunk(A), b": sk-not-to-be-seen", chat.chunk({}, FINISH), "[DONE]"])
+    (record,) = caplog.records
+    assert record.getMessage() == "openai-chat: a frame of 19 bytes was skipped; its keys: none"
+
+
+def test_row_18_the_record_of_a_frame_is_bounded(chat: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="llmcore"):
+        chat.frames([{"k" * 10_000 + str(number): 1 for number in range(500)}], end=False)
+    assert len(caplog.records[0].getMessage()) < 2500
+
+
 # -- errors in any shape at any place (rows 54, 55, 62)
+
+
+BARE_ERRORS: list[tuple[object, type[LLMError], bool]] = [
+    ({"message": "no", "code": 500}, OverloadedError, True),
+    ({"message": "no", "code": "rate_limit_exceeded"}, RateLimitError, True),
+    ({"message": "no", "status": 503}, OverloadedError, True),
+    ({"message": "no", "type": "overloaded_error"}, OverloadedError, True),
+    ({"detail": "no", "status_code": 401}, AuthError, False),
+    ({"detail": "no", "type": "invalid_argument"}, InvalidRequestError, False),
+    ({"detail": [{"msg": "no"}], "code": "422"}, LLMError, False),
+    ({"msg": "the balance is used up", "code": "insufficient_balance"}, QuotaError, False),
+    ({"message": "no", "code": 1301}, LLMError, False),
+]
+
+
+@pytest.mark.parametrize(("frame", "kind", "retryable"), BARE_ERRORS)
+@pytest.mark.parametrize("before", [0, 1])
+def test_row_54_an_error_without_a_wrapper_in_a_stream(
+    chat: Any, frame: object, kind: type[LLMError], retryable: bool, before: int
+) -> None:
+    read = chat.frames([*[chat.chunk(A)] * before, frame, chat.chunk({}, FINISH), "[DONE]"])
+    assert isinstance(read.error, kind)
+    assert (read.error.retryable, read.error.status) == (retryable, 200)
+    assert read.error.body_excerpt
+    assert read.message.text == "a" * before
+    assert isinstance(chat.whole(frame).error, kind)
+
+
+GENERATIONS = [
+    '{"name": "f", "parameters": {"a": ',
+    '<tool_call>{"name": "f"}</tool_call>',
+    "<function=f>{}</function>",
+    "I would call f.",
+    "ünï 😀\n\u2028" * 1000,
+]
+
+
+@pytest.mark.parametrize("written", GENERATIONS)
+@pytest.mark.parametrize("code", ["tool_use_failed", "json_validate_failed"])
+def test_row_62_what_the_model_wrote_and_the_service_refused_can_be_read_and_tried_again(
+    chat: Any, written: str, code: str
+) -> None:
+    words = {"message": "no", "type": "invalid_request_error", "code": code, "failed_generation": written}
+    body = json.dumps({"error": words}).encode()
+    streamed, whole = chat.frames([chat.chunk(A), {"error": words}]), chat.whole({"error": words})
+    for error in (OPENAI_CHAT.error(400, (), body, chat.model()), streamed.error, whole.error):
+        assert type(error) is InvalidRequestError
+        assert (error.retryable, error.provider_code) == (True, code)
+        assert error.failed_generation == written
+    assert all(not part.type.startswith("tool") for part in streamed.message.content)
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [("x" * 100_000, "x" * 65_536), ({"name": "f"}, '{"name": "f"}'), ("", None), (None, None), ("\ud83d", "\ufffd")],
+)
+def test_row_62_it_is_bounded_and_always_text(chat: Any, written: object, kept: str | None) -> None:
+    words = {"message": "no", "code": "tool_use_failed", "failed_generation": written}
+    error = OPENAI_CHAT.error(400, (), json.dumps({"error": words}).encode(), chat.model())
+    assert error.failed_generation == kept
 
 
 ERRORS = [
@@ -251,6 +355,42 @@ def test_row_60_a_filtered_prompt_and_a_filtered_answer(chat: Any) -> None:
     answer = json.dumps(chat.completion({"content": ""}, "content_filter")).encode()
     assert isinstance(OPENAI_CHAT.error(400, (), answer, model), ContentFilterError)
     assert chat.message({"content": "a"}, "content_filter").response.stop_reason == "content_filter"
+
+
+def test_row_60_of_a_filtered_answer_the_text_the_categories_and_the_bytes_are_kept(chat: Any) -> None:
+    verdicts = {
+        "hate": {"filtered": False, "severity": "safe"},
+        "violence": {"filtered": True, "severity": "high"},
+        "self_harm": {"filtered": True, "severity": "medium"},
+    }
+    call = {"id": "c1", "function": {"name": "f", "arguments": "{}"}}
+    answer = chat.completion(
+        {"content": "so far", "tool_calls": [call]}, "content_filter", prompt_filter_results=[{"prompt_index": 0}]
+    )
+    answer["choices"][0]["content_filter_results"] = verdicts
+    body = json.dumps(answer).encode()
+    error = OPENAI_CHAT.error(400, (("x-request-id", "r1"),), body, chat.model())
+    assert type(error) is ContentFilterError
+    assert (error.provider_code, error.status, error.request_id, error.retryable) == (
+        "content_filter",
+        400,
+        "r1",
+        False,
+    )
+    assert error.message == "the answer was stopped by a content filter: 'violence', 'self_harm'"
+    assert error.body_excerpt is not None
+    assert body.decode().startswith(error.body_excerpt[:80])
+    assert error.partial is not None
+    assert (error.partial.text, error.partial.tool_calls) == ("so far", ())
+    assert error.partial.metadata is not None
+    assert error.partial.metadata.status == "error"
+    assert error.partial.metadata.provider_metadata == {
+        "prompt_filter_results": [{"prompt_index": 0}],
+        "content_filter_results": verdicts,
+    }
+    broken = OPENAI_CHAT.error(400, (), b'{"choices": 5, "x": "content_filter"}', chat.model())
+    assert type(broken) is InvalidRequestError
+    assert broken.partial is None
 
 
 def test_errors_of_replies_go_through_the_tables(chat: Any) -> None:

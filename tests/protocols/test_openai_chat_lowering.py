@@ -7,8 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from llmcore import registry
+from llmcore.client import Client
 from llmcore.errors import CapabilityError, ConfigError, InvalidRequestError
 from llmcore.protocols.openai_chat import AudioOutput, Options, Quirks
+from llmcore.route import Defaults
 from llmcore.schema.message import Message
 from llmcore.schema.parts import Media, Origin, Text
 from llmcore.schema.request import (
@@ -325,9 +328,56 @@ def test_every_option_goes_under_its_own_name(chat: Any) -> None:
     assert chat.body(ask(provider_options={"openai-chat": typed}))["verbosity"] == "low"
 
 
-def test_options_of_the_provider_come_before_those_of_the_protocol(chat: Any) -> None:
-    options = {"openai-chat": {"user": "a"}, "test": {"user": "b"}, "elsewhere": {"nonsense": 1}}
-    assert chat.body(ask(provider_options=options))["user"] == "b"
+def test_options_of_the_provider_are_laid_upon_those_of_the_protocol(chat: Any) -> None:
+    options = {"test": {"user": "b"}, "openai-chat": {"user": "a", "store": True}, "elsewhere": {"nonsense": 1}}
+    body = chat.body(ask(provider_options=options))
+    assert (body["user"], body["store"]) == ("b", True)
+    typed = {"openai-chat": Options(user="a", store=True), "test": Options(user="b")}
+    body = chat.body(ask(provider_options=typed))
+    assert (body["user"], body["store"]) == ("b", True)
+    mixed = {"openai-chat": Options(user="a", store=True), "test": {"user": None, "verbosity": "low"}}
+    body = chat.body(ask(provider_options=mixed))
+    assert (body.get("user"), body["store"], body["verbosity"]) == (None, True, "low")
+    with pytest.raises(ConfigError, match=r"provider_options\['openai-chat'\].*'user'"):
+        chat.lowered(ask(provider_options={"openai-chat": {"usr": "a"}, "test": {"user": "b"}}))
+
+
+def test_options_of_a_model_s_defaults_apply_beside_those_of_the_request(chat: Any) -> None:
+    defaults = Defaults(provider_options={"openai-chat": {"store": True, "user": "d"}, "test": {"verbosity": "low"}})
+    model = msgspec.structs.replace(chat.model(), defaults=defaults)
+    with Client() as client:
+        prepared = client.prepare(model, "hi", provider_options={"test": {"user": "r"}})
+    assert (prepared.body.store, prepared.body.user, prepared.body.verbosity) == (True, "r", "low")
+
+
+@pytest.mark.parametrize(
+    ("id", "nearest"),
+    [
+        ("openia", "openai"),
+        ("opena", "openai"),
+        ("OpenAI", None),
+        ("openai_chat", "openai-chat"),
+        ("openai-caht", "openai-chat"),
+    ],
+)
+def test_options_under_an_id_that_is_a_slip_of_ours_are_an_error_naming_it(
+    chat: Any, id: str, nearest: str | None
+) -> None:
+    sent, model = ask(provider_options={id: {"user": "a"}}), chat.model("openai")
+    if nearest is None:  # not like enough: it may be anyone's
+        assert chat.lowered(sent, model).warnings == ()
+        return
+    with pytest.raises(ConfigError, match=f"provider_options.*{id}.*did you mean '{nearest}'"):
+        chat.lowered(sent, model)
+
+
+def test_no_two_ids_of_ours_are_so_near_that_one_s_options_would_be_a_slip_of_the_other(chat: Any) -> None:
+    ids = {provider.id for provider in registry.providers()}
+    ids |= {route.protocol.id for provider in registry.providers() for route in provider.routes().values()}
+    every = {id: {"nonsense": 1} for id in ids - {"openai-chat"}}
+    for id in ids - {"openai-chat"}:
+        others = {key: value for key, value in every.items() if key != id}
+        assert chat.lowered(ask(provider_options=others), chat.model(id)).warnings == ()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from llmcore.capabilities import Capabilities
 from llmcore.errors import CapabilityError, InvalidRequestError
 from llmcore.protocols.openai_chat import Quirks
 from llmcore.schema.message import Message, MessageMetadata
-from llmcore.schema.parts import HandleSource, Json, Media, Opaque, Origin, Reasoning, Text, ToolCall
+from llmcore.schema.parts import Citation, HandleSource, Json, Media, Opaque, Origin, Reasoning, Text, ToolCall
 from llmcore.schema.request import (
     Generation,
     JsonFormat,
@@ -177,6 +177,33 @@ def test_row_80_media_of_results_follow_all_results_of_the_turn_in_one_message(c
     assert kinds == ["text", "image_url", "text", "image_url", "image_url"]
     assert "call_2" in messages[4]["content"][2]["text"]
     assert messages[5]["content"] == "and?"
+
+
+def test_media_of_a_result_name_the_tool_of_the_call_that_the_history_holds(chat: Any) -> None:
+    call = own_call(7, "take_photo", "{}")
+    messages = chat.body(ask(HELLO, Message.assistant(call), Message.tool(call.id, PNG)))["messages"]
+    assert messages[3]["content"][0]["text"] == "[Media of the result of take_photo, call call_7]"
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_row_92_results_in_any_order_stand_together_behind_their_calls_and_before_what_follows(
+    chat: Any, order: tuple[int, ...]
+) -> None:
+    calls = [own_call(number) for number in range(3)]
+    results = [Message.tool(calls[number], f"result {number}", *([PNG] if number == 1 else [])) for number in order]
+    messages = chat.body(ask(HELLO, Message.assistant(*calls), *results, Message.user("and?")))["messages"]
+    assert [call["id"] for call in messages[1]["tool_calls"]] == ["call_0", "call_1", "call_2"]
+    assert [message["role"] for message in messages[2:]] == ["tool", "tool", "tool", "user", "user"]
+    answered = [(message["tool_call_id"], message["content"].partition("\n")[0]) for message in messages[2:5]]
+    assert answered == [(f"call_{number}", f"result {number}") for number in order]
+    assert [part["type"] for part in messages[5]["content"]] == ["text", "image_url"]
+    assert "call_1" in messages[5]["content"][0]["text"]
+    assert messages[6]["content"] == "and?"
+
+
+def test_a_dict_with_keys_that_are_no_texts_goes_as_json_has_it(chat: Any) -> None:
+    sent = ask(HELLO, Message.assistant(CALL), Message.tool(CALL, Json(value={1: {2: None}})))
+    assert chat.body(sent)["messages"][2]["content"] == '{"1":{"2":null}}'
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n"])
@@ -561,3 +588,93 @@ def test_row_94_bodies_are_the_same_bytes_each_time(chat: Any) -> None:
     first = msgspec.json.encode(chat.lowered(sent).body)
     again = msgspec.json.decode(msgspec.json.encode(sent), type=Request)
     assert msgspec.json.encode(chat.lowered(again).body) == first
+
+
+# -- hints and records that have no place
+
+
+CITED = Text(text="x", citations=(Citation(url="u"),))
+HINTS: list[tuple[str, Request, list[tuple[str, int, int]]]] = [
+    (
+        "detail of what is no image",
+        ask(
+            Message.user(
+                Media.from_bytes(b"p", "application/pdf", detail="low"),
+                Media.from_bytes(b"w", "audio/wav", detail="low"),
+            )
+        ),
+        [("media.detail", 0, 0), ("media.detail", 0, 1)],
+    ),
+    (
+        "names of images and sounds, and of a file that has one where it is",
+        ask(
+            Message.user(
+                Media.from_bytes(b"p", "image/png", name="n"),
+                Media.from_bytes(b"w", "audio/wav", name="n"),
+                Media.from_file("test", "file-1", "application/pdf", name="n"),
+                Media.from_bytes(b"p", "application/pdf", name="n"),
+            )
+        ),
+        [("media.name", 0, 0), ("media.name", 0, 1), ("media.name", 0, 2)],
+    ),
+    (
+        "the transcript of a sound",
+        ask(Message.user("x", Media.from_bytes(b"w", "audio/wav", transcript="t"))),
+        [("media.transcript", 0, 1)],
+    ),
+    (
+        "sources",
+        ask(Message.user(CITED), Message.assistant(CITED, CALL), Message.tool(CALL, CITED)),
+        [("text.citations", 0, 0), ("text.citations", 1, 0), ("text.citations", 2, 0)],
+    ),
+    (
+        "the name of an image in a result",
+        ask(HELLO, Message.assistant(CALL), Message.tool(CALL, Media.from_bytes(b"p", "image/png", name="n"))),
+        [("media.name", 2, 0)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("sent", "expected"), [row[1:] for row in HINTS], ids=[row[0] for row in HINTS])
+def test_hints_without_a_place_are_warned_of_and_never_refuse_a_critical_message(
+    chat: Any, sent: Request, expected: list[tuple[str, int, int]]
+) -> None:
+    critical = tuple(msgspec.structs.replace(message, critical=True) for message in sent.messages)
+    for request in (sent, msgspec.structs.replace(sent, messages=critical)):
+        warnings = chat.lowered(request).warnings
+        assert [(warning.subject, warning.message_index, warning.part_index) for warning in warnings] == expected
+
+
+def test_row_82_cache_hints_inside_results_and_on_parts_of_answers_are_counted(chat: Any) -> None:
+    marked = msgspec.structs.replace(PNG, cache="5m")
+    result = Message.tool(CALL, Text(text="x", cache="5m"), Json(value=1, cache="1h"), marked, marked)
+    opaque = Opaque(kind="k", data=msgspec.Raw(b"{}"), cache="5m", origin=OWN)
+    sent = ask(HELLO, Message.assistant(opaque, msgspec.structs.replace(CALL, cache="5m")), result)
+    lowered = chat.lowered(sent, chat.model(cache_breakpoints=1))
+    assert json.dumps(chat.body(sent, chat.model(cache_breakpoints=1))).count("cache_control") == 1
+    assert [warning.reason.partition(":")[0] for warning in lowered.warnings] == ["5 cache hints left out"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "reasoning", "lost"),
+    [
+        ("never", Reasoning(text="hm", origin=OWN), 0),
+        ("never", Reasoning(text="hm", origin=FOREIGN), 1),
+        ("never", Reasoning(text="hm"), 1),
+        ("tool_turns", Reasoning(text="hm", origin=OWN), 0),
+        ("tool_turns", Reasoning(text="hm", origin=FOREIGN), 1),
+        ("always", Reasoning(text="hm", origin=OWN), 0),
+        ("always", Reasoning(text="hm", origin=FOREIGN), 1),
+    ],
+)
+def test_the_services_own_reasoning_that_it_does_not_want_back_is_no_loss(
+    chat: Any, policy: str, reasoning: Reasoning, lost: int
+) -> None:
+    model = chat.model(reasoning_replay=policy)
+    sent = ask(HELLO, Message.assistant(reasoning, "a"), HELLO)
+    assert [warning.subject for warning in chat.lowered(sent, model).warnings] == ["reasoning"] * lost
+    assert ("hm" in json.dumps(chat.body(sent, model))) is (policy == "always" and not lost)
+    if policy != "always":
+        critical = msgspec.structs.replace(sent.messages[1], critical=True)
+        with pytest.raises(CapabilityError, match="critical"):
+            chat.lowered(ask(HELLO, critical, HELLO), model)

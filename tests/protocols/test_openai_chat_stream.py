@@ -1,6 +1,7 @@
 """OpenAI Chat: frames and bodies to canonical events."""
 
 import base64
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -241,6 +242,75 @@ def test_images(chat: Any) -> None:
     )
 
 
+def test_images_with_their_bytes_in_a_field(chat: Any) -> None:
+    jpeg = base64.b64encode(b"\xff\xd8\xff\xe0").decode()
+    items = [{"b64_json": "cG5n"}, {"type": "image", "b64_json": jpeg}]
+    parts = [{"type": "image_url", "b64_json": "cG5n"}, {"type": "image_url", "b64_json": jpeg}]
+    for read in (chat.message({"images": items}), chat.deltas({"images": items}), chat.message({"content": parts})):
+        first, second = read.response.message.content
+        assert (first.media_type, first.bytes()) == ("image/png", b"png")
+        assert (second.media_type, second.bytes()) == ("image/jpeg", b"\xff\xd8\xff\xe0")
+
+
+def test_an_inline_image_without_a_type_of_its_own_is_known_by_its_bytes(chat: Any) -> None:
+    url = "data:;base64," + base64.b64encode(b"GIF89a").decode()
+    (media,) = chat.message({"images": [{"image_url": {"url": url}}]}).response.message.content
+    assert (media.media_type, media.bytes()) == ("image/gif", b"GIF89a")
+
+
+ODD_CONTENT = [
+    {"images": [{"type": "image_url", "image_url": {"file_id": "f1"}}]},
+    {"images": [{"b64_json": "not base64!"}]},
+    {"images": [{"b64_json": 7}]},
+    {"content": [{"type": "text", "text": {"value": "a"}}]},
+    {"content": [{"type": "text", "text": 7}]},
+    {"content": [{"type": "refusal", "refusal": ["no"]}]},
+    {"content": [{"type": "thinking", "thinking": 7}]},
+    {"content": [{"type": "thinking", "thinking": [{"type": "reference", "reference_ids": [1]}]}]},
+    {"content": [{"type": "future", "x": 1}]},
+    {"content": [{"x": 1}]},
+]
+
+
+@pytest.mark.parametrize("odd", ODD_CONTENT)
+def test_row_18_content_that_is_not_as_documented_is_kept_whole(chat: Any, odd: dict[str, Any]) -> None:
+    (item,) = next(iter(odd.values()))
+    for read in (
+        chat.message({"content": "a", **odd} if "images" in odd else odd),
+        chat.deltas(odd),
+    ):
+        part = read.response.message.content[-1]
+        assert isinstance(part, Opaque)
+        assert part.kind == item.get("type", "unknown")
+        assert json.loads(bytes(part.data)) == item
+        assert part.origin is not None
+
+
+@pytest.mark.parametrize("part", [{"type": "text", "text": None}, {"type": "text", "text": ""}, {"type": "text"}])
+def test_a_part_without_content_is_nothing_that_could_be_lost(chat: Any, part: dict[str, Any]) -> None:
+    response = chat.message({"content": [part, {"type": "text", "text": "a"}]}).response
+    assert response.message.content == (Text(text="a"),)
+
+
+def test_log_probabilities_stay_with_their_text_when_calls_follow_in_the_same_message(chat: Any) -> None:
+    message = {"content": "a", "tool_calls": [{"id": "c1", "function": {"name": "f", "arguments": "{}"}}]}
+    body = chat.completion(message, "tool_calls")
+    body["choices"][0]["logprobs"] = {"content": [{"token": "a", "logprob": -0.5}]}
+    text = chat.whole(body).response.message.content[0]
+    assert [found.token for found in text.logprobs] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "delta", [{}, {"reasoning": "h"}, {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "f"}}]}]
+)
+def test_log_probabilities_of_no_text_are_warned_of(chat: Any, delta: dict[str, Any]) -> None:
+    frame = chat.chunk(delta)
+    frame["choices"][0]["logprobs"] = {"content": [{"token": "h", "logprob": -0.5}]}
+    read = chat.frames([frame, chat.chunk({"content": "a"}), chat.chunk({}, "stop"), "[DONE]"])
+    assert [warning.subject for warning in read.response.warnings] == ["logprobs"]
+    assert all(not part.logprobs for part in read.response.message.content if isinstance(part, Text))
+
+
 def test_tools_that_the_service_ran(chat: Any) -> None:
     asked = {"index": 0, "type": "search", "arguments": '{"q":"x"}', "search_results": {"results": []}}
     ran = {**asked, "output": "found", "search_results": {"results": [{"url": "u"}]}}
@@ -323,7 +393,11 @@ CALL = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "f", "argum
 
 
 @pytest.mark.parametrize(
-    ("raw", "reason"), [("stop", "tool_use"), ("", "tool_use"), (None, "tool_use"), ("length", "length")]
+    ("raw", "reason"),
+    [
+        *[(word, "tool_use") for word in ("stop", "STOP", "eos", "end_turn", "stop_sequence", "", None)],
+        *[("length", "length"), ("content_filter", "content_filter"), ("invented_yesterday", "unknown")],
+    ],
 )
 def test_complete_calls_with_a_reason_that_says_nothing_are_calls(chat: Any, raw: str | None, reason: str) -> None:
     assert chat.message(CALL, raw).response.stop_reason == reason
@@ -388,8 +462,11 @@ def test_row_20_and_37_usage_wherever_it_stands(chat: Any) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
     text, finish = chat.chunk({"content": "a"}), chat.chunk({}, "stop")
     alone = {"id": "x", "choices": [], "usage": usage}
+    inside = {**finish, "choices": [{**finish["choices"][0], "usage": usage}]}
     streams = [
         [text, finish, alone],
+        [text, inside],
+        [text, inside, alone],
         [text, {**finish, "usage": usage}],
         [{**text, "usage": usage}, finish],
         [text, {**finish, "x_groq": {"usage": usage}}],

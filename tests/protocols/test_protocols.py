@@ -16,7 +16,21 @@ from llmcore.framing import SSE
 from llmcore.protocol import Protocol
 from llmcore.route import Route, post
 from llmcore.schema.message import Message
-from llmcore.schema.parts import Json, Media, Opaque, Origin, Reasoning, Text, ToolCall, ToolResult
+from llmcore.schema.parts import (
+    Citation,
+    Json,
+    Media,
+    Opaque,
+    Origin,
+    Part,
+    Reasoning,
+    ResultPart,
+    Text,
+    TokenLogprob,
+    ToolCall,
+    ToolResult,
+    UrlSource,
+)
 from llmcore.schema.request import (
     CacheOptions,
     Generation,
@@ -259,3 +273,146 @@ def test_lowering_changes_nothing_that_it_is_given(model: Any, part: str) -> Non
     outcome(model, request)
     outcome(model, msgspec.structs.replace(request, tools=(TOOL,)))
     assert msgspec.json.encode(request) == before
+
+
+# -- the fields of parts, one by one
+
+
+HOME = Origin(provider="test", protocol="openai-chat", model="m")
+FIELD_VALUES: dict[type[Any], dict[str, Any]] = {
+    Text: {
+        "text": "marker",
+        "citations": (Citation(url="marker"),),
+        "refusal": True,
+        "logprobs": (TokenLogprob(token="marker", logprob=-1.0),),
+        "cache": "5m",
+        "provider_metadata": {"marker": 1},
+        "origin": HOME,
+    },
+    Reasoning: {
+        "text": "marker",
+        "signature": "marker",
+        "redacted": "marker",
+        "cache": "5m",
+        "provider_metadata": {"marker": 1},
+        "origin": HOME,
+    },
+    ToolCall: {
+        "id": "marker",
+        "name": "marker",
+        "arguments": '{"marker": 1}',
+        "wire_id": "marker",
+        "error": "marker",
+        "provider_executed": True,
+        "cache": "5m",
+        "provider_metadata": {"type": "custom"},
+        "origin": HOME,
+    },
+    ToolResult: {
+        "tool_call_id": "marker",
+        "name": "marker",
+        "content": (Text(text="marker"),),
+        "is_error": True,
+        "provider_executed": True,
+        "cache": "5m",
+        "provider_metadata": {"marker": 1},
+        "origin": HOME,
+    },
+    Media: {
+        "media_type": "image/webp",
+        "source": UrlSource(url="https://example.com/marker"),
+        "name": "marker",
+        "transcript": "marker",
+        "detail": "low",
+        "cache": "5m",
+        "provider_metadata": {"marker": 1},
+        "origin": HOME,
+    },
+    Json: {"value": "marker", "cache": "5m"},
+    Opaque: {"kind": "marker", "data": msgspec.Raw(b'"marker"'), "cache": "5m", "origin": HOME},
+}
+EVIDENCE = {"origin", "provider_metadata"}
+"""What decides whether and how a part may be replayed (and is read by the protocol that wrote it alone)."""
+SILENT: dict[type[Any], set[str]] = {
+    Text: {"refusal", "logprobs"},  # no user refuses; an observation of the sampling
+    Reasoning: {"signature", "redacted"},  # of other protocols, whose reasoning is left out with a warning
+    ToolCall: {"id", "wire_id"},  # the wire's id is derived from them; a test of its own
+    ToolResult: {"tool_call_id", "name", "provider_executed"},  # they are the call's; validated before
+    Opaque: {"kind"},  # it stands in the data
+}
+"""Fields that say nothing to the wire by themselves, with the reason."""
+PLAIN: dict[type[Any], Any] = {
+    Text: Text(text="x"),
+    Reasoning: Reasoning(text="x"),
+    ToolCall: ToolCall(id="tu_2", name="f"),
+    ToolResult: ToolResult(tool_call_id=CALL.id, content=(Text(text="x"),)),
+    Media: Media.from_bytes(b"x", "image/png"),
+    Json: Json(value="x"),
+    Opaque: Opaque(kind="x", data=msgspec.Raw(b'"x"')),
+}
+
+
+def around(part: Any, place: str) -> Request:
+    """A request with the part where a program may have put it."""
+    hello, again = Message.user("hello"), Message.user("again")
+    match place, part:
+        case "user", _:
+            messages = (Message.user(part),)
+        case "system", _:
+            messages = (Message.system(part), hello)
+        case "result", _:
+            messages = (hello, Message.assistant(CALL), Message.tool(CALL, part))
+        case _, ToolResult():
+            messages = (hello, Message.assistant(CALL), Message(role="tool", content=(part,)))
+        case _, ToolCall():
+            messages = (hello, Message.assistant(part), Message.tool(part, "z"))
+        case _:
+            messages = (hello, Message.assistant(part, "y"), again)
+    return Request(messages=messages, tools=(TOOL,))
+
+
+FIELD_CASES = [
+    (kind, field, place)
+    for kind, values in FIELD_VALUES.items()
+    for field in values
+    for place in {
+        Text: ("user", "system", "assistant", "result"),
+        Media: ("user", "assistant", "result"),
+        Json: ("result",),
+        Opaque: ("assistant", "result"),
+    }.get(kind, ("own",))
+    if field not in EVIDENCE | SILENT.get(kind, set())
+]
+
+
+def test_the_table_of_parts_has_every_field() -> None:
+    assert set(FIELD_VALUES) == {*get_args(Part), *get_args(ResultPart)}
+    for kind, values in FIELD_VALUES.items():
+        assert set(values) == set(kind.__struct_fields__)
+        assert SILENT.get(kind, set()) <= set(values)
+
+
+LEFT_OUT = {(Reasoning, "own"), (Media, "assistant"), (Opaque, "assistant")}
+"""Parts of nobody's that history carries along: where they are left out whole, one warning speaks of all of it."""
+
+
+@pytest.mark.parametrize(("kind", "field", "place"), FIELD_CASES)
+def test_row_103_every_field_of_a_part_is_sent_warned_of_or_refused(
+    model: Any, kind: type[Any], field: str, place: str
+) -> None:
+    base = PLAIN[kind]
+    plain, before = outcome(model, around(base, place))
+    part = msgspec.structs.replace(base, **{field: FIELD_VALUES[kind][field]})
+    body, losses = outcome(model, around(part, place))
+    assert body != plain or losses > before or (before and (kind, place) in LEFT_OUT)
+
+
+@pytest.mark.parametrize("media_type", ["image/png", "audio/wav", "application/pdf", "video/mp4"])
+@pytest.mark.parametrize("field", ["name", "detail", "transcript"])
+def test_row_103_every_hint_on_media_of_every_kind_is_sent_warned_of_or_refused(
+    model: Any, media_type: str, field: str
+) -> None:
+    base = Media.from_bytes(b"x", media_type)
+    plain, before = outcome(model, around(base, "user"))
+    body, losses = outcome(model, around(msgspec.structs.replace(base, **{field: "marker"}), "user"))
+    assert body != plain or losses > before or not plain  # refused whatever it says

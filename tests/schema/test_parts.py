@@ -2,6 +2,7 @@
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,10 +107,27 @@ def test_bytes_come_back(size: int) -> None:
     assert (media.name, media.detail, media.cache, media.transcript) == ("a", "d", "5m", "t")
 
 
-@pytest.mark.parametrize("data", ["AAA", "A A=", "é", "AA-_"])
+@pytest.mark.parametrize("data", ["AAA", "A A=", "é", "AA-_", "AAAA\n", "AAA\n", "A===", "=AAA", "AA=A", "AAé="])
 def test_inline_data_that_is_no_base64_is_an_error(data: str) -> None:
     with pytest.raises(InvalidRequestError, match="not base64"):
-        Media(media_type="image/png", source=Base64Source(data=data)).bytes()
+        Base64Source(data=data)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"source": "cG5n"}, "source of a media part is no str"),
+        ({"media_type": 7}, "media_type of a media part is a str, not int"),
+        ({"name": b"n"}, "name of a media part is a str, not bytes"),
+        ({"detail": 1}, "detail of a media part is a str, not int"),
+    ],
+)
+def test_media_of_wrong_types_are_refused_when_they_are_made(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidRequestError, match=words):
+        Media(**{"media_type": "image/png", "source": PNG, **fields})
+    data: Any = b"cG5n"
+    with pytest.raises(InvalidRequestError, match=r"a str, not bytes; use Media\.from_bytes"):
+        Base64Source(data=data)
 
 
 def test_bytes_that_are_elsewhere_are_an_error() -> None:
@@ -121,7 +139,11 @@ def test_from_path(tmp_path: Path) -> None:
     file = tmp_path / "photo.jpg"
     file.write_bytes(b"\xff\xd8")
     media = Media.from_path(file)
-    assert (media.media_type, media.name, media.bytes()) == ("image/jpeg", "photo.jpg", b"\xff\xd8")
+    assert (media.media_type, media.name, media.bytes()) == ("image/jpeg", None, b"\xff\xd8")
+    document = tmp_path / "paper.pdf"
+    document.write_bytes(b"%PDF")
+    assert Media.from_path(document).name == "paper.pdf"
+    assert Media.from_path(document, name="x.pdf").name == "x.pdf"
     other = Media.from_path(str(file), "image/png", name="x")
     assert (other.media_type, other.name) == ("image/png", "x")
     unknown = tmp_path / "photo.unknownending"

@@ -38,7 +38,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def stop_reason(self) -> str:
         """The canonical stop reason, from a table of this module's own."""
-        if any(not call.broken for call in self.calls) and (self.finish or "stop").lower() == "stop":
+        if any(not call.broken for call in self.calls) and STOPS.get((self.finish or "stop").lower()) == "stop":
             return "tool_use"
         return STOPS.get((self.finish or "").lower(), "unknown")
 
