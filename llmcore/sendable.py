@@ -16,27 +16,16 @@ A message whose status is `partial`, `cancelled` or `error` may hold anything wh
 these rules like any other.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, cast
 
 import msgspec
 
+from llmcore.fields import a, field_at_fault, odd_fields
 from llmcore.schema.base import Data, excerpt
 from llmcore.schema.message import Message, MessageMetadata, Role
 from llmcore.schema.parts import Json, Media, Opaque, Part, Reasoning, ResultPart, Text, ToolCall, ToolResult
-from llmcore.schema.request import (
-    CacheOptions,
-    Generation,
-    HostedTool,
-    HttpExtras,
-    JsonFormat,
-    ReasoningOptions,
-    Request,
-    TextFormat,
-    ToolChoice,
-    ToolDefinition,
-)
+from llmcore.schema.request import Request
 
 PARTS: Final[Mapping[Role, frozenset[type[Part]]]] = {
     "system": frozenset({Text}),
@@ -85,9 +74,9 @@ class Problem(Data, frozen=True, kw_only=True):
 def problems(history: Sequence[Message] | Request) -> Iterator[Problem]:
     """Everything that keeps the history from being sent, in order."""
     if isinstance(history, Request):
-        odd = _field_problems(history)
+        odd = odd_fields(history)
         if odd:
-            yield from odd
+            yield from [Problem(message_index=None, field=it.field, what=it.what, remedy=it.remedy) for it in odd]
             return
         if not history.messages and not history.system_parts:
             yield Problem(message_index=None, what="there is nothing to answer", remedy="add a message")
@@ -103,146 +92,13 @@ def problems(history: Sequence[Message] | Request) -> Iterator[Problem]:
     yield from _encoding_problems(history, messages)
 
 
-# ---- fields: of what type what stands beside the messages is
-
-
-_Kinds: TypeAlias = tuple[type, ...]
-_TUPLE: Final = (tuple, list)
-_NUMBER: Final = (int, float, type(None))
-_COUNT: Final = (int, type(None))
-_WORD: Final = (str, type(None))
-_FLAG: Final = (bool, type(None))
-
-FIELDS: Final[Mapping[type[Data], Mapping[str, _Kinds]]] = {
-    Request: {
-        "system": (str, *_TUPLE),
-        "messages": _TUPLE,
-        "tools": _TUPLE,
-        "tool_choice": (ToolChoice, type(None)),
-        "generation": (Generation,),
-        "reasoning": (ReasoningOptions, type(None)),
-        "response_format": (TextFormat, JsonFormat, type(None)),
-        "output_modalities": _TUPLE,
-        "cache": (CacheOptions, type(None)),
-        "provider_options": (dict,),
-        "http": (HttpExtras,),
-        "metadata": (dict,),
-    },
-    Generation: {
-        "max_tokens": _COUNT,
-        "temperature": _NUMBER,
-        "top_p": _NUMBER,
-        "top_k": _COUNT,
-        "stop": _TUPLE,
-        "seed": _COUNT,
-        "presence_penalty": _NUMBER,
-        "frequency_penalty": _NUMBER,
-        "logprobs": _FLAG,
-        "top_logprobs": _COUNT,
-    },
-    ToolChoice: {"mode": (str,), "name": _WORD, "parallel": _FLAG},
-    ReasoningOptions: {"effort": _WORD, "budget_tokens": _COUNT, "summary": _WORD},
-    TextFormat: {},
-    JsonFormat: {"schema": (dict, type(None)), "name": (str,), "description": _WORD, "strict": _FLAG},
-    CacheOptions: {"mode": (str,), "ttl": _WORD, "key": _WORD},
-    HttpExtras: {"headers": (dict,), "query": (dict,), "body": (dict,)},
-    ToolDefinition: {
-        "name": (str,),
-        "description": (str,),
-        "parameters": (dict,),
-        "strict": _FLAG,
-        "side_effects": _WORD,
-        "requires_workspace": (bool,),
-    },
-    HostedTool: {"kind": (str,), "config": (dict,)},
-}
-"""The types that each field of a request may have, and of what stands in it."""
-
-ITEMS: Final[Mapping[tuple[type[Data], str], _Kinds]] = {
-    (Request, "system"): (Text,),
-    (Request, "tools"): (ToolDefinition, HostedTool),
-    (Request, "output_modalities"): (str,),
-    (Generation, "stop"): (str,),
-    (HttpExtras, "headers"): (str,),
-    (HttpExtras, "query"): (str,),
-}
-"""The types of what stands in a field that is a tuple, or of the values of one that is a dict."""
-
-
-class _Reader(NamedTuple):
-    """A struct type made ready for a quick look: all its fields at once, and the types that each may have."""
-
-    fields: Callable[[object], tuple[object, ...]]
-    kinds: tuple[tuple[str, frozenset[type]], ...]
-
-
-_READERS: Final = {
-    kind: _Reader(attrgetter(*fields), tuple([(name, frozenset(kinds)) for name, kinds in fields.items()]))
-    for kind, fields in FIELDS.items()
-    if fields
-}
-_NESTED: Final = frozenset(_READERS)
-_DEFAULT: Final = Generation()
-
-
-def _field_problems(struct: Data, path: str = "") -> list[Problem]:
-    """The fields of a struct, and of those in it, that are of another type than they should be."""
-    found = list[Problem]()
-    owner = type(struct)
-    reader = _READERS[owner]
-    for (name, kinds), value in zip(reader.kinds, reader.fields(struct), strict=True):
-        kind = type(value)
-        if kind not in kinds and (kind is bool or not isinstance(value, FIELDS[owner][name])):
-            found.append(_odd(f"{path}{name}", value, FIELDS[owner][name]))
-        elif kind in _NESTED:
-            if value != _DEFAULT:
-                found += _field_problems(cast("Data", value), f"{path}{name}.")
-        elif value and (owner, name) in ITEMS:
-            found += _item_problems(f"{path}{name}", value, ITEMS[owner, name])
-    return found
-
-
-def _item_problems(path: str, values: object, kinds: _Kinds) -> list[Problem]:
-    """The items of a tuple, or the values of a dict, that are of another type than they should be."""
-    found = list[Problem]()
-    if isinstance(values, str):  # `system` may be one text
-        return found
-    pairs = cast("dict[object, object]", values).items() if isinstance(values, dict) else enumerate(_series(values))
-    for key, value in pairs:
-        place = f"{path}[{key if isinstance(key, int) else excerpt(str(key))}]"
-        if not isinstance(value, kinds):
-            found.append(_odd(place, value, kinds))
-        elif type(value) in _NESTED:
-            found += _field_problems(cast("Data", value), f"{place}.")
-        elif isinstance(value, Text) and not isinstance(cast("object", value.text), str):
-            found.append(_odd(f"{place}.text", value.text, (str,)))
-    return found
-
-
-def _series(values: object) -> Sequence[object]:
-    return cast("Sequence[object]", values)
-
-
-def _odd(field: str, value: object, kinds: _Kinds) -> Problem:
-    made = [kind.__name__ for kind in kinds if issubclass(kind, Data)]
-    named = [kind.__name__ for kind in kinds if kind not in (list, type(None))]
-    allowed = " or ".join(named) + (" (or None)" if type(None) in kinds else "")
-    what = f"{_a(type(value).__name__)} stands where {_a(allowed)} belongs"
-    remedy = f"make it with {' or '.join(f'{name}(...)' for name in made)}" if made else f"pass {_a(allowed)}"
-    return Problem(message_index=None, field=field, what=what, remedy=remedy)
-
-
-def _a(name: str) -> str:
-    return f"{'an' if name[:1] in 'aeiouAEIO' else 'a'} {name}"
-
-
 # ---- shape: what one message may hold
 
 
 def _shape_problems(index: int, message: object) -> Sequence[Problem]:
     """What is wrong with one message by itself. (Whoever calls us may not have asked a type checker.)"""
     if not isinstance(message, Message):
-        what = f"{_a(type(message).__name__)} is not a Message"
+        what = f"{a(type(message).__name__)} is not a Message"
         return [Problem(message_index=index, what=what, remedy="make it with Message.user(...) and its like")]
     role, content = message.role, message.content
     allowed = PARTS.get(role)
@@ -250,10 +106,10 @@ def _shape_problems(index: int, message: object) -> Sequence[Problem]:
         what = f"{excerpt(str(role))} is no role"
         return [Problem(message_index=index, what=what, remedy=f"use one of {', '.join(PARTS)}")]
     if type(content) not in _TUPLE:
-        what = f"the content is {_a(type(content).__name__)}, not a tuple of parts"
+        what = f"the content is {a(type(content).__name__)}, not a tuple of parts"
         return [Problem(message_index=index, what=what, remedy=f"make it with Message.{role}(...)")]
     if message.metadata is not None and type(message.metadata) is not MessageMetadata:
-        what = f"its metadata is {_a(type(message.metadata).__name__)}, not a MessageMetadata"
+        what = f"its metadata is {a(type(message.metadata).__name__)}, not a MessageMetadata"
         return [Problem(message_index=index, what=what, remedy="make it with MessageMetadata(...)")]
     found = list[Problem]()
     for position, part in enumerate(content):
@@ -289,7 +145,7 @@ def _misplaced(part: object, holder: str) -> tuple[str, str]:
     """What is wrong with a part that its holder may not carry, and what to do."""
     name = getattr(type(part), "type", None) if isinstance(part, Data) else None
     remedy = _PLACE.get(name or "", "use the parts of llmcore.schema")
-    return f"{_a(name or type(part).__name__)} is no part of {holder}", remedy
+    return f"{a(name or type(part).__name__)} is no part of {holder}", remedy
 
 
 def _text_problem(part: Part | ResultPart) -> tuple[str, str] | None:
@@ -297,9 +153,9 @@ def _text_problem(part: Part | ResultPart) -> tuple[str, str] | None:
     for name in TEXTS[type(part)]:
         value = getattr(part, name)
         if type(value) is not str and not isinstance(value, str):
-            return f"`{name}` of its {part.type} part is {_a(type(value).__name__)}, not a str", "pass a str"
+            return f"`{name}` of its {part.type} part is {a(type(value).__name__)}, not a str", "pass a str"
     if type(part) is Opaque and type(part.data) is not msgspec.Raw:
-        return f"`data` of its opaque part is {_a(type(part.data).__name__)}, not a Raw", "pass msgspec.Raw(json_bytes)"
+        return f"`data` of its opaque part is {a(type(part.data).__name__)}, not a Raw", "pass msgspec.Raw(json_bytes)"
     return None
 
 
@@ -310,7 +166,7 @@ def _result_problem(result: ToolResult, role: Role) -> tuple[str, str] | None:
     content = result.content
     if type(content) not in _TUPLE:
         remedy = "give the parts to Message.tool(call, ...)"
-        return f"the content of its result is {_a(type(content).__name__)}, not a tuple of parts", remedy
+        return f"the content of its result is {a(type(content).__name__)}, not a tuple of parts", remedy
     for part in content:
         if isinstance(part, Text) and type(part.text) is str:
             continue
@@ -323,6 +179,7 @@ def _result_problem(result: ToolResult, role: Role) -> tuple[str, str] | None:
     return _text_problem(result)
 
 
+_TUPLE: Final = (tuple, list)
 _MISPLACED: Final = "the result of a call is not where who made it puts it"
 _PLACE: Final = {
     "tool_result": "results of your tools go into Message.tool(...), those that the provider made to the assistant",
@@ -429,20 +286,10 @@ def _encoding_problems(history: object, messages: Sequence[object]) -> Iterator[
             part = next((n for n, value in enumerate(parts) if encoding_problem(value) == problem), None)
             found.append(_unencodable(index, part, problem))
     if not found:  # it is of the request
-        problem, field = encoding_problem(history) or SURROGATE, _field_at_fault(history, "")
+        field = field_at_fault(history, lambda value: encoding_problem(value) is not None)
+        problem = encoding_problem(history) or SURROGATE
         found.append(msgspec.structs.replace(_unencodable(None, None, problem), field=field))
     yield from found
-
-
-def _field_at_fault(value: object, path: str) -> str | None:
-    """The innermost field, as `tools[0].parameters`, that has no JSON."""
-    steps = list[tuple[str, object]]()
-    if isinstance(value, Data):
-        steps = [(f"{path}.{name}" if path else name, getattr(value, name)) for name in value.__struct_fields__]
-    elif isinstance(value, tuple | list):
-        steps = [(f"{path}[{number}]", item) for number, item in enumerate(_series(cast("object", value)))]
-    at_fault = next((step for step in steps if encoding_problem(step[1]) is not None), None)
-    return (path or None) if at_fault is None else _field_at_fault(at_fault[1], at_fault[0])
 
 
 def _unencodable(index: int | None, part: int | None, what: str) -> Problem:

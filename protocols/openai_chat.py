@@ -12,6 +12,7 @@ terminal evidence. A text or reasoning block lasts until another kind of content
 reason: its fragments may come in any order.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
@@ -26,7 +27,6 @@ from llmcore.events import (
     ResponseStart,
     UsageUpdate,
 )
-from llmcore.ids import counter
 from llmcore.media import MediaSink
 from llmcore.protocol import Frame, Headers, Lowered, Mint, Protocol
 from llmcore.route import Model, unknown
@@ -1005,9 +1005,9 @@ def error(status: int, headers: Headers, body: bytes, model: Model[ChatBody]) ->
 
 def filtered(status: int, headers: Headers, body: bytes, model: Model[ChatBody]) -> LLMError:
     """The error of an answer that a content filter has stopped, with what there is of it."""
-    events, sink = list[Event](), MediaSink()
+    events, sink, numbers = list[Event](), MediaSink(), itertools.count()
     try:
-        parse(body, model, counter(), sink, events)
+        parse(body, model, lambda: str(next(numbers)), sink, events)  # its calls are left out: no id is seen
     except LLMError:
         return from_reply(status, headers, body, provider=model.provider, model=model.name)
     return from_filtered(status, headers, body, events, sink, provider=model.provider, model=model.name)

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from llmcore.errors import InvalidRequestError
+from llmcore.fields import FIELDS
 from llmcore.history import NOT_RUN, UNAVAILABLE, problems, repair, validate
 from llmcore.schema import (
     CacheOptions,
@@ -37,7 +38,7 @@ from llmcore.schema import (
     ToolDefinition,
     ToolResult,
 )
-from llmcore.sendable import FIELDS, TEXTS
+from llmcore.sendable import TEXTS
 
 PNG = Media.from_bytes(b"\x89PNG", "image/png")
 OPAQUE = Opaque(kind="k", data=msgspec.Raw(b"{}"))

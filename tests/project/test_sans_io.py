@@ -16,6 +16,7 @@ PACKAGE = Path(llmcore.__path__[0])
 PURE = ["protocols", "wire", "framing", "schema"]
 PURE_FILES = [
     "events.py",
+    "fields.py",
     "lifecycle.py",
     "fold.py",
     "protocol.py",
