@@ -3,6 +3,10 @@
 A row says where a service is, whose key it takes, and in which quirks it departs from the documented format, each with
 what shows it: a recorded case by its name, a page, or else the service's reference (`docs`). What a row does not say
 is the documented format. `openai-compatible` is for any other service or server: it has no URL and asks for one.
+
+Here stand the rows that have recorded traffic behind them, and the table of all. Those that have documentation alone
+are in `_makers` (who serve the models that they make), `_hosts` (others' models), `_gateways` (others' services) and
+`_local` (servers of one's own).
 """
 
 from typing import Final
@@ -10,20 +14,17 @@ from typing import Final
 from llmcore import auth
 from llmcore.capabilities import Capabilities
 from llmcore.framing import SSE
-from llmcore.protocols.openai_chat import OPENAI_CHAT, ChatBody, Knob, Quirks
-from llmcore.route import ModelRule, Provider, Route, post
+from llmcore.protocols.openai_chat import OPENAI_CHAT, ChatBody, Quirks
+from llmcore.providers._gateways import GATEWAYS
+from llmcore.providers._hosts import HOSTS
+from llmcore.providers._local import LOCAL
+from llmcore.providers._makers import GLM, MAKERS
+from llmcore.providers._row import CHAT, without
+from llmcore.route import ModelRule, Provider, Route
 from llmcore.wire.ids import IdRule
 from llmcore.wire.tags import ThinkingTags
 
 __all__ = ["COMPATIBLE"]
-
-_CHAT: Final = post("/chat/completions")
-
-
-def _without(*knobs: Knob) -> dict[Knob, str | None]:
-    """The quirk for knobs that a service does not have: they are left out with a warning."""
-    return dict.fromkeys(knobs)
-
 
 GENERIC: Final = Provider(
     id="openai-compatible",
@@ -33,7 +34,7 @@ GENERIC: Final = Provider(
         id="openai-compatible/chat",
         protocol=OPENAI_CHAT,
         base_url="",  # pass base_url=
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer(optional=True),  # no variable: another provider's key must not go to an unnamed host
         framing=SSE,
         # Servers that know only one of the two fields know the older one.
@@ -49,14 +50,14 @@ GROQ: Final = Provider(
         id="groq/chat",
         protocol=OPENAI_CHAT,
         base_url="https://api.groq.com/openai/v1",
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("GROQ_API_KEY"),
         framing=SSE,
         capabilities=Capabilities(tools=True, streaming=True, streaming_tool_calls=True),
         quirks=Quirks(
             stream_usage="always",  # in x_groq, unasked: groq--groq-model-web-search-tool-stream
             # https://console.groq.com/docs/api-reference: "not yet supported by any of our models", or not there
-            knobs=_without("presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "prompt_cache_key"),
+            knobs=without("presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "prompt_cache_key"),
             reasoning_field="reasoning",  # groq--groq-model-thinking-part
             media={"audio": None, "document": None},  # content parts are text and image_url
             # https://console.groq.com/docs/browser-search, https://console.groq.com/docs/code-execution
@@ -89,7 +90,7 @@ MISTRAL: Final = Provider(
         id="mistral/chat",
         protocol=OPENAI_CHAT,
         base_url="https://api.mistral.ai/v1",
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("MISTRAL_API_KEY"),
         framing=SSE,
         capabilities=Capabilities(tools=True),
@@ -116,7 +117,7 @@ CEREBRAS: Final = Provider(
         id="cerebras/chat",
         protocol=OPENAI_CHAT,
         base_url="https://api.cerebras.ai/v1",
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("CEREBRAS_API_KEY"),
         framing=SSE,
         capabilities=Capabilities(tools=True),
@@ -129,7 +130,7 @@ CEREBRAS: Final = Provider(
     ),
 )
 
-_DEEPSEEK_KNOBS: Final = _without(
+_DEEPSEEK_KNOBS: Final = without(
     "seed", "presence_penalty", "frequency_penalty", "parallel_tool_calls", "prompt_cache_key"
 )
 
@@ -141,7 +142,7 @@ DEEPSEEK: Final = Provider(
         id="deepseek/chat",
         protocol=OPENAI_CHAT,
         base_url="https://api.deepseek.com",
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("DEEPSEEK_API_KEY"),
         framing=SSE,
         capabilities=Capabilities(streaming=True, reasoning=True),
@@ -164,7 +165,7 @@ DEEPSEEK: Final = Provider(
             # https://api-docs.deepseek.com/guides/reasoning_model: without effect, or an error
             ModelRule(
                 match="deepseek-reasoner",
-                quirks={"knobs": _DEEPSEEK_KNOBS | _without("temperature", "top_p", "logprobs", "top_logprobs")},
+                quirks={"knobs": _DEEPSEEK_KNOBS | without("temperature", "top_p", "logprobs", "top_logprobs")},
             ),
         ),
     ),
@@ -178,26 +179,11 @@ ZAI: Final = Provider(
         id="zai/chat",
         protocol=OPENAI_CHAT,
         base_url="https://api.z.ai/api/paas/v4",
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("ZAI_API_KEY"),
         framing=SSE,
         capabilities=Capabilities(reasoning=True),
-        quirks=Quirks(
-            max_tokens_field="max_tokens",
-            knobs=_without(
-                "presence_penalty",
-                "frequency_penalty",
-                "logprobs",
-                "top_logprobs",
-                "parallel_tool_calls",
-                "prompt_cache_key",
-            ),
-            stop_limit=1,
-            reasoning_control="switch",  # zai--zai-reasoning-effort sent both fields
-            reasoning_replay="tool_turns",  # zai--zai-preserved-thinking-round-trip took reasoning_content back
-            media={"audio": None, "document": None, "video": "video_url"},
-            structured_output="json_object",
-        ),
+        quirks=GLM,
     ),
 )
 
@@ -209,7 +195,7 @@ TOGETHER: Final = Provider(
         id="together/chat",
         protocol=OPENAI_CHAT,
         base_url="https://api.together.xyz/v1",
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("TOGETHER_API_KEY"),
         framing=SSE,
         capabilities=Capabilities(tools=True, streaming=True, streaming_tool_calls=True),
@@ -218,7 +204,7 @@ TOGETHER: Final = Provider(
             # log probabilities: a number is asked for here, and they come in another shape
             knobs={
                 "top_k": "top_k",
-                **_without("logprobs", "top_logprobs", "parallel_tool_calls", "prompt_cache_key"),
+                **without("logprobs", "top_logprobs", "parallel_tool_calls", "prompt_cache_key"),
             },
             efforts={"none": "low", "minimal": "low", "xhigh": "high", "max": "high"},  # low, medium, high
             reasoning_field="reasoning",
@@ -239,7 +225,7 @@ CRUSOE: Final = Provider(
         id="crusoe/chat",
         protocol=OPENAI_CHAT,
         base_url="https://api.inference.crusoecloud.com/v1",
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("CRUSOE_API_KEY"),
         framing=SSE,
         capabilities=Capabilities(tools=True, structured_output=True),
@@ -254,9 +240,9 @@ CRUSOE: Final = Provider(
 _OLLAMA: Final = Quirks(
     # https://docs.ollama.com/api/openai-compatibility: the fields that are taken
     max_tokens_field="max_tokens",
-    knobs=_without("parallel_tool_calls", "prompt_cache_key"),
-    reasoning_field="reasoning",  # ollama--ollama-cloud-tool-output: came there, and was taken back
-    reasoning_replay="tool_turns",
+    knobs=without("parallel_tool_calls", "prompt_cache_key"),
+    reasoning_field="reasoning",  # ollama--ollama-cloud-tool-output: came there, and was taken back,
+    reasoning_replay="always",  # of a turn without calls
     media={"audio": None, "document": None},
 )
 
@@ -268,7 +254,7 @@ OLLAMA: Final = Provider(
         id="ollama/chat",
         protocol=OPENAI_CHAT,
         base_url="http://localhost:11434/v1",
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer(optional=True),  # no variable: the key of its cloud is not for a server of one's own
         framing=SSE,
         quirks=_OLLAMA,
@@ -278,7 +264,7 @@ OLLAMA: Final = Provider(
             id="ollama/cloud",
             protocol=OPENAI_CHAT,
             base_url="https://ollama.com/v1",
-            endpoint=_CHAT,
+            endpoint=CHAT,
             auth=auth.bearer("OLLAMA_API_KEY"),
             framing=SSE,
             capabilities=Capabilities(tools=True),
@@ -295,13 +281,13 @@ HEROKU: Final = Provider(
         id="heroku/chat",
         protocol=OPENAI_CHAT,
         base_url="https://us.inference.heroku.com/v1",  # another region: the host in INFERENCE_URL, as base_url=
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("INFERENCE_KEY"),
         framing=SSE,
         quirks=Quirks(
             max_tokens_field="max_tokens",
             stream_usage="always",  # stream_options is not among the documented fields, nor are these:
-            knobs=_without(
+            knobs=without(
                 "seed",
                 "presence_penalty",
                 "frequency_penalty",
@@ -323,7 +309,7 @@ SNOWFLAKE: Final = Provider(
         protocol=OPENAI_CHAT,
         base_url="https://{account}.snowflakecomputing.com/api/v2/cortex/v1",
         variables={"account": "SNOWFLAKE_ACCOUNT"},
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("SNOWFLAKE_PAT", "SNOWFLAKE_TOKEN"),
         framing=SSE,
         capabilities=Capabilities(tools=True, streaming=True),
@@ -337,7 +323,7 @@ def _router(api: str, path: str, quirks: Quirks) -> Route[Quirks, ChatBody]:
         id=f"huggingface/{api}",
         protocol=OPENAI_CHAT,
         base_url=f"https://router.huggingface.co{path}",
-        endpoint=_CHAT,
+        endpoint=CHAT,
         auth=auth.bearer("HF_TOKEN"),
         framing=SSE,
         quirks=quirks,
@@ -347,7 +333,7 @@ def _router(api: str, path: str, quirks: Quirks) -> Route[Quirks, ChatBody]:
 _HUGGINGFACE: Final = Quirks(
     # https://huggingface.co/docs/inference-providers/tasks/chat-completion: the fields that are taken
     max_tokens_field="max_tokens",
-    knobs=_without("parallel_tool_calls", "prompt_cache_key"),
+    knobs=without("parallel_tool_calls", "prompt_cache_key"),
     media={"audio": None, "document": None},
 )
 
@@ -363,10 +349,11 @@ HUGGINGFACE: Final = Provider(
     },
 )
 
+_RECORDED: Final = (
+    CEREBRAS, CRUSOE, DEEPSEEK, GENERIC, GROQ, HEROKU, HUGGINGFACE, MISTRAL, OLLAMA, SNOWFLAKE, TOGETHER, ZAI,
+)  # fmt: skip
+
 COMPATIBLE: Final[dict[str, Provider]] = {
-    row.id: row
-    for row in (
-        CEREBRAS, CRUSOE, DEEPSEEK, GENERIC, GROQ, HEROKU, HUGGINGFACE, MISTRAL, OLLAMA, SNOWFLAKE, TOGETHER, ZAI,
-    )
-}  # fmt: skip
+    row.id: row for rows in (_RECORDED, MAKERS, HOSTS, GATEWAYS, LOCAL) for row in rows
+}
 """The rows, by the provider's id."""

@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import llmcore
 from llmcore import registry
 from llmcore.errors import AuthError, ConfigError
 from llmcore.protocols.openai_chat import Quirks
+from llmcore.providers import _gateways, _hosts, _local, _makers, compatible
 from llmcore.route import Provider, Route
+from llmcore.schema import ToolDefinition
 from llmcore.secret import Secret
 
 PROVIDERS = registry.providers()
@@ -21,98 +24,17 @@ ROUTES = {route.id: route for provider in PROVIDERS for route in provider.routes
 all_providers = pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.id)
 all_routes = pytest.mark.parametrize("route", ROUTES.values(), ids=ROUTES.keys())
 
-AZURE = "https://my-resource.openai.azure.com/openai"
-PLACES = {
-    "azure/chat": (
-        f"{AZURE}/v1/chat/completions",
-        ("api-key", "$AZURE_OPENAI_API_KEY"),
-    ),
-    "azure/deployments": (
-        f"{AZURE}/deployments/some%2Fmodel%3Afree/chat/completions?api-version=2024-10-21",
-        ("api-key", "$AZURE_OPENAI_API_KEY"),
-    ),
-    "cerebras/chat": (
-        "https://api.cerebras.ai/v1/chat/completions",
-        ("authorization", "Bearer $CEREBRAS_API_KEY"),
-    ),
-    "cloudflare/gateway": (
-        "https://gateway.ai.cloudflare.com/v1/my-account/my-gateway/compat/chat/completions",
-        ("cf-aig-authorization", "Bearer $CF_AIG_TOKEN"),
-    ),
-    "cloudflare/workers-ai": (
-        "https://api.cloudflare.com/client/v4/accounts/my-account/ai/v1/chat/completions",
-        ("authorization", "Bearer $CLOUDFLARE_API_TOKEN"),
-    ),
-    "crusoe/chat": (
-        "https://api.inference.crusoecloud.com/v1/chat/completions",
-        ("authorization", "Bearer $CRUSOE_API_KEY"),
-    ),
-    "deepseek/chat": (
-        "https://api.deepseek.com/chat/completions",
-        ("authorization", "Bearer $DEEPSEEK_API_KEY"),
-    ),
-    "groq/chat": (
-        "https://api.groq.com/openai/v1/chat/completions",
-        ("authorization", "Bearer $GROQ_API_KEY"),
-    ),
-    "heroku/chat": (
-        "https://us.inference.heroku.com/v1/chat/completions",
-        ("authorization", "Bearer $INFERENCE_KEY"),
-    ),
-    "huggingface/chat": (
-        "https://router.huggingface.co/v1/chat/completions",
-        ("authorization", "Bearer $HF_TOKEN"),
-    ),
-    "huggingface/nebius": (
-        "https://router.huggingface.co/nebius/v1/chat/completions",
-        ("authorization", "Bearer $HF_TOKEN"),
-    ),
-    "huggingface/novita": (
-        "https://router.huggingface.co/novita/v3/openai/chat/completions",
-        ("authorization", "Bearer $HF_TOKEN"),
-    ),
-    "huggingface/together": (
-        "https://router.huggingface.co/together/v1/chat/completions",
-        ("authorization", "Bearer $HF_TOKEN"),
-    ),
-    "mistral/chat": (
-        "https://api.mistral.ai/v1/chat/completions",
-        ("authorization", "Bearer $MISTRAL_API_KEY"),
-    ),
-    "ollama/chat": (
-        "http://localhost:11434/v1/chat/completions",
-        ("authorization", "Bearer $API_KEY"),
-    ),
-    "ollama/cloud": (
-        "https://ollama.com/v1/chat/completions",
-        ("authorization", "Bearer $OLLAMA_API_KEY"),
-    ),
-    "openai-compatible/chat": (
-        "http://127.0.0.1:8000/v1/chat/completions",
-        ("authorization", "Bearer $API_KEY"),
-    ),
-    "openai/chat": (
-        "https://api.openai.com/v1/chat/completions",
-        ("authorization", "Bearer $OPENAI_API_KEY"),
-    ),
-    "openrouter/chat": (
-        "https://openrouter.ai/api/v1/chat/completions",
-        ("authorization", "Bearer $OPENROUTER_API_KEY"),
-    ),
-    "snowflake/chat": (
-        "https://my-account.snowflakecomputing.com/api/v2/cortex/v1/chat/completions",
-        ("authorization", "Bearer $SNOWFLAKE_PAT"),
-    ),
-    "together/chat": (
-        "https://api.together.xyz/v1/chat/completions",
-        ("authorization", "Bearer $TOGETHER_API_KEY"),
-    ),
-    "zai/chat": (
-        "https://api.z.ai/api/paas/v4/chat/completions",
-        ("authorization", "Bearer $ZAI_API_KEY"),
-    ),
+PLACES: dict[str, dict[str, Any]] = {
+    f"{provider}/{api}": place
+    for provider, apis in tomllib.loads(Path(__file__).with_name("places.toml").read_text(encoding="utf-8")).items()
+    for api, place in apis.items()
 }
-"""Where a call goes and how its key is shown, by route."""
+"""Where a call goes, how its key is shown and what it says, by route; `places.toml` explains itself."""
+
+OWN = {"openai-compatible/chat": "http://127.0.0.1:8000/v1"}
+"""Places of one's own, for routes that have none."""
+
+TOOL = ToolDefinition(name="weather", parameters={"type": "object", "properties": {"city": {"type": "string"}}})
 
 CORPUS = os.environ.get("LLMCORE_CORPUS", "")
 
@@ -175,34 +97,52 @@ def test_a_rule_changes_something(route: Route[Any, Any]) -> None:
 
 @pytest.mark.parametrize("id", PLACES)
 def test_a_call_goes_to_its_place_with_its_key(id: str, client: llmcore.Client) -> None:
-    url, shown = PLACES[id]
-    own = "http://127.0.0.1:8000/v1" if id == "openai-compatible/chat" else None
-    model = llmcore.model(f"{id}:some/model:free", base_url=own)
-    prepared = client.prepare(model, "Hi")
-    assert (prepared.method, prepared.url) == ("POST", url)
-    assert shown in prepared.headers
-    decoded = msgspec.json.decode(prepared.content)
-    assert decoded["model"] == "some/model:free"
-    assert decoded["messages"] == [{"role": "user", "content": "Hi"}]
-    assert set(decoded) == {"model", "messages", "stream"} or set(decoded) == {"model", "messages"}
+    place = PLACES[id]
+    prepared = client.prepare(llmcore.model(f"{id}:some/model:free", base_url=OWN.get(id)), "Hi")
+    assert (prepared.method, prepared.url) == ("POST", place["url"])
+    name, shown = place["key"].split(": ", 1)
+    headers = dict(prepared.headers)
+    assert headers.pop(name) == shown
+    assert headers.pop("user-agent") == f"llmcore/{llmcore.__version__}"
+    assert headers == {"content-type": "application/json", "accept": "application/json"}
+    assert msgspec.json.decode(prepared.content) == {
+        "model": "some/model:free",
+        "messages": [{"role": "user", "content": "Hi"}],
+        **place.get("body", {}),
+    }
 
 
-@all_routes
-def test_usage_of_a_stream_is_asked_for_or_comes_unasked(route: Route[Any, Any], client: llmcore.Client) -> None:
-    model = route.model("m", base_url="http://127.0.0.1:8000/v1")
-    assert isinstance(model.quirks, Quirks)
-    decoded = msgspec.json.decode(client.prepare(model, "Hi", stream=True).content)
-    asked = {"include_usage": True} if model.quirks.stream_usage == "request" else None
-    assert decoded["stream"] is True
-    assert decoded.get("stream_options") == asked
-
-
-@all_routes
-def test_an_answer_is_limited_by_the_field_of_the_route(route: Route[Any, Any], client: llmcore.Client) -> None:
-    model = route.model("m", base_url="http://127.0.0.1:8000/v1")
-    assert isinstance(model.quirks, Quirks)
-    decoded = msgspec.json.decode(client.prepare(model, "Hi", max_tokens=7).content)
-    assert {name: decoded[name] for name in decoded if "max" in name} == {model.quirks.max_tokens_field: 7}
+@pytest.mark.parametrize("id", PLACES)
+def test_a_full_call_has_the_fields_of_the_service(id: str, client: llmcore.Client) -> None:
+    place = PLACES[id]
+    model = llmcore.model(f"{id}:some/model:free", base_url=OWN.get(id))
+    prepared = client.prepare(
+        model,
+        "Hi",
+        stream=True,
+        system="Be brief.",
+        tools=[TOOL],
+        max_tokens=7,
+        temperature=0.5,
+        top_p=0.9,
+        stop=("x",),
+    )
+    body = msgspec.json.decode(prepared.content)
+    asked = {"stream_options": {"include_usage": True}} if place.get("usage") != "unasked" else {}
+    assert [message["role"] for message in body.pop("messages")] == ["system", "user"]
+    assert [tool["function"]["name"] for tool in body.pop("tools")] == ["weather"]
+    assert body == {
+        "model": "some/model:free",
+        place["limit"]: 7,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "stop": ["x"],
+        "stream": True,
+        **asked,
+        **place.get("body", {}),
+    }
+    assert prepared.warnings == ()
+    assert dict(prepared.headers)["accept"] == "text/event-stream"
 
 
 # -- Keys and places that are missing
@@ -254,6 +194,31 @@ def test_a_key_in_the_environment_is_never_shown(client: llmcore.Client, monkeyp
 
 
 # -- What stands behind a declaration
+
+
+def test_no_row_hides_another() -> None:
+    tables = (_gateways.GATEWAYS, _hosts.HOSTS, _local.LOCAL, _makers.MAKERS)
+    rows = [row.id for table in tables for row in table]
+    assert [row for table in tables for row in sorted(row.id for row in table)] == rows
+    assert len({*rows}) == len(rows)
+    assert len(compatible.COMPATIBLE) > len(rows)
+    assert all(compatible.COMPATIBLE[row.id] is row for table in tables for row in table)
+
+
+def test_a_provider_without_recordings_claims_nothing_but_its_documentation() -> None:
+    documented = [provider for provider in PROVIDERS if provider.evidence == "documented"]
+    assert len(documented) > 50
+    for provider in documented:
+        for route in provider.routes().values():
+            assert route.capabilities == llmcore.Capabilities(), route.id
+            assert all(rule.capabilities == llmcore.Capabilities() for rule in route.rules), route.id
+
+
+def test_a_server_of_ones_own_gets_no_key_of_a_service() -> None:
+    """What listens on this machine is sent a key only where one is meant for it, and needs none."""
+    local = {variable for row in _local.LOCAL for route in row.routes().values() for variable in route.auth.env}
+    assert local == {"LITELLM_PROXY_API_KEY", "LM_API_TOKEN", "VLLM_API_KEY"}
+    assert all(route.auth.optional for row in _local.LOCAL for route in row.routes().values())
 
 
 def test_each_quirk_is_set_by_some_route() -> None:

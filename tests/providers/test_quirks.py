@@ -339,11 +339,9 @@ def test_cache_marks_go_nowhere_else(name: str, body: Body) -> None:
     ("name", "field"),
     [
         ("deepseek:deepseek-reasoner", "reasoning_content"),
-        ("zai:glm-4.7", "reasoning_content"),
         ("groq:openai/gpt-oss-120b", "reasoning"),
         ("crusoe:zai/GLM-5.2", "reasoning"),
         ("cerebras:zai-glm-4.7", "reasoning"),
-        ("ollama/cloud:gpt-oss:20b", "reasoning"),
     ],
 )
 def test_thoughts_go_back_with_the_calls_that_they_led_to(name: str, field: str, body: Body) -> None:
