@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
     from llmcore.conformance.corpus import Case, Filter
-    from llmcore.conformance.report import Listed
+    from llmcore.conformance.report import Listed, Replay
     from llmcore.conformance.run import Outcome
 
 _SEEDS: Final = 1_000_000
@@ -25,7 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", type=int, help="cut streams at the places that N gives (default: any)")
     parser.epilog = (
         "Whole bodies are read by generate (mode whole), streams by stream: as recorded (stream), cut at random "
-        "(split), and byte by byte (bytes). Exit status 1 when anything failed."
+        "(split), and byte by byte (bytes). A reply that a later recorded request takes back is lowered again and "
+        "compared with the turn there (column replay). Exit status 1 when anything failed."
     )
 
 
@@ -60,6 +61,8 @@ def _run(cases: "list[Case]", seed: int, *, json: bool) -> int:
     # With --json stdout holds rows and nothing else.
     notes = sys.stderr if json else sys.stdout
     notes.write(f"seed {seed}\n")
+    if not json:
+        notes.write(f"{'verdict':<10}  {'replay':<12}  case\n")
     summary = Summary()
     with Runner(seed) as runner:
         for case in cases:
@@ -82,17 +85,28 @@ def _print_json(outcome: "Outcome", out: TextIO) -> None:
 
 
 def _print_case(outcome: "Outcome", out: TextIO) -> None:
-    """One line for the case; under it where it ran, if not on its own route, and every row that did not simply pass."""
-    from llmcore.conformance.report import worst
+    """One line for the case; under it where it ran, if not on its own route, and every row and replay that did not
+    simply pass."""
+    from llmcore.conformance.report import worst, worst_replay
 
     if not outcome.rows:
         return
-    out.write(f"{worst(outcome.rows):<10}  {outcome.case.id}  {' '.join(row.mode for row in outcome.rows)}\n")
+    replay = (worst_replay(outcome.rows) or "-").replace("_", " ")
+    modes = " ".join(row.mode for row in outcome.rows)
+    out.write(f"{worst(outcome.rows):<10}  {replay:<12}  {outcome.case.id}  {modes}\n")
     if (note := outcome.rows[0].note) is not None:
         out.write(f"{'':<10}    {note}\n")
     for row in outcome.rows:
         if row.difference is not None:
             out.write(f"{'':<10}    {row.index} {row.mode}: {row.difference}\n")
+        if row.replay is not None and row.replay.difference is not None:
+            out.write(f"{'':<10}    {row.index} {row.mode}, {_replay(row.replay)}\n")
+
+
+def _replay(replay: "Replay") -> str:
+    if replay.request is None:
+        return f"replay: not compared: {replay.difference}"
+    return f"replay in request {replay.request}: {replay.difference}"
 
 
 def _listed(listed: "Listed") -> str:

@@ -62,12 +62,14 @@ class Oracle(msgspec.Struct, frozen=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """One interaction of a case. `oracle` is `None` where there is no expectation, or the oracle could not read it."""
+    """One interaction of a case. `body` is what was asked (`None` where that is no JSON object); `oracle` is `None`
+    where there is no expectation, or the oracle could not read it."""
 
     index: int
     operation: str
     stream: bool
     model: str
+    body: JSONObject | None
     response: RecordedResponse
     oracle: Oracle | None
 
@@ -164,12 +166,17 @@ def load(path: Path) -> Case:
             operation=meta.operation,
             stream=meta.stream,
             model=meta.model or head.model or UNNAMED,
+            body=_object(interaction.request.body),
             response=interaction.response,
             oracle=_usable(oracles.get(index)),
         )
         for index, (meta, interaction) in enumerate(zip(head.interactions, traffic.interactions, strict=True))
     ]
     return Case(head.id, head.protocol, head.provider, head.tags, tuple(interactions))
+
+
+def _object(body: object) -> JSONObject | None:
+    return msgspec.convert(body, JSONObject) if isinstance(body, dict) else None
 
 
 def _usable(oracle: Oracle | None) -> Oracle | None:

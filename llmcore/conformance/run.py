@@ -19,6 +19,7 @@ from llmcore.conformance.corpus import Case, Recorded
 from llmcore.conformance.expect import Expected, from_oracle
 from llmcore.conformance.place import Place, Providers, place
 from llmcore.conformance.readers import READERS, documents
+from llmcore.conformance.replay import Replays
 from llmcore.conformance.report import Listed, Mode, Row, RowCall, RowError, RowHosted
 from llmcore.errors import ConfigError, LLMError
 from llmcore.events import Event, TextDelta, TextStart
@@ -98,20 +99,25 @@ class Runner:
         reply with; an error that is none of the library's ends the run, with a note of where it was."""
         outcome = Outcome(case)
         where = place(case.provider, case.protocol, self._providers)
+        replays = Replays(case, self._client, lambda recorded: self._model(recorded, where))
         for recorded in case.interactions:
             reason = why_not(case, recorded, where)
             if where is None or reason is not None:
                 outcome.listed.append(Listed(case.id, recorded.index, recorded.operation, reason or ""))
                 continue
             try:
-                self._rows(case, recorded, where, outcome)
+                self._rows(case, recorded, where, replays, outcome)
             except Exception as problem:
                 problem.add_note(f"in {case.id}, interaction {recorded.index}")
                 raise
         return outcome
 
-    def _rows(self, case: Case, recorded: Recorded, where: Place, outcome: Outcome) -> None:
-        model = where.route.model(recorded.model, api_key=Secret("conformance"), base_url=self._server.url)
+    def _model(self, recorded: Recorded, where: Place | None) -> Model[Any]:
+        assert where is not None, "an interaction without a place is only listed"
+        return where.route.model(recorded.model, api_key=Secret("conformance"), base_url=self._server.url)
+
+    def _rows(self, case: Case, recorded: Recorded, where: Place, replays: Replays, outcome: Outcome) -> None:
+        model = self._model(recorded, where)
         expected, found = _expected(case, recorded), documents(recorded.response)
         seed = zlib.crc32(f"{self.seed}:{case.id}:{recorded.index}".encode())
         first: bytes | None = None
@@ -123,12 +129,20 @@ class Runner:
                 problems.append("not the same events and response as in mode stream")
             row = _row(case, recorded, mode, reading, where, problems)
             judged = judge(case.protocol, expected, row, found)
-            outcome.rows.append(msgspec.structs.replace(row, verdict=judged.verdict, difference=judged.difference))
-            outcome.rules += judged.rules
+            back = replays.compare(recorded, reading.message, failed=reading.error is not None)
+            outcome.rows.append(
+                msgspec.structs.replace(
+                    row,
+                    verdict=judged.verdict,
+                    difference=judged.difference,
+                    replay=None if back is None else back.replay,
+                )
+            )
+            outcome.rules += judged.rules + (() if back is None else back.rules)
 
     def _read(self, model: Model[Any], recorded: Recorded, split: Split, seed: int) -> Reading:
         """One call over the socket."""
-        self._mint = counter()
+        self._mint = counter(prefix := f"tu_{recorded.index}_")  # no two replies of a case share an id
         request = RecordedRequest(method="POST", url=self._server.url)
         self._server.load([Interaction(request=request, response=recorded.response)], split=split, seed=seed)
         reading = Reading()
@@ -141,7 +155,8 @@ class Runner:
             else:
                 reading.response = self._client.generate(model, PROMPT)
                 # `generate` shows no events, so the same body is read once more for them.
-                model.route.protocol.parse(recorded.response.content, model, counter(), MediaSink(), reading.events)
+                body, mint = recorded.response.content, counter(prefix)
+                model.route.protocol.parse(body, model, mint, MediaSink(), reading.events)
         except LLMError as error:
             reading.error = error
         return reading

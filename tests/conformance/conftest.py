@@ -58,14 +58,20 @@ class Folder:
 
     @staticmethod
     def reply(
-        body: object, *, status: int = 200, operation: str = "generate", stream: bool = False, headers: Any = None
+        body: object,
+        *,
+        status: int = 200,
+        operation: str = "generate",
+        stream: bool = False,
+        headers: Any = None,
+        asked: Any = None,
     ) -> dict[str, Any]:
-        """An interaction; `body` is text, or what is written as JSON."""
+        """An interaction; `body` is text, or what is written as JSON; `asked` is the body of the request."""
         return {
             "operation": operation,
             "stream": stream,
             "model": "gpt-x",
-            "request": {"method": "POST", "url": "https://api.example.com/v1/chat/completions", "body": {}},
+            "request": {"method": "POST", "url": "https://api.example.com/v1/chat/completions", "body": asked or {}},
             "response": {
                 "status": status,
                 "headers": headers or (EVENTS if stream else JSON),

@@ -10,7 +10,7 @@ from llmcore.cli import main
 
 ROW_KEYS = [
     "id", "index", "mode", "text", "refusal", "reasoning", "tool_calls", "hosted", "stop_reason", "raw_stop_reason",
-    "usage", "error", "warnings", "lifecycle", "verdict", "difference", "route", "note",
+    "usage", "error", "warnings", "lifecycle", "verdict", "difference", "route", "note", "replay",
 ]  # fmt: skip
 
 
@@ -66,9 +66,10 @@ def test_cases_that_pass(folder, wire, run):
     status, out, err = run("--seed", "7")
     assert out == [
         "seed 7",
-        "pass        openai-chat/streamed  stream split bytes",
-        "pass        openai-chat/whole  whole",
-        "cases 2, passed 2, documented 0, failed 0 (rows 4; listed, not counted: 0)",
+        "verdict     replay        case",
+        "pass        -             openai-chat/streamed  stream split bytes",
+        "pass        -             openai-chat/whole  whole",
+        "cases 2, passed 2, documented 0, failed 0 (rows 4, replayed 0; listed, not counted: 0; not replayed: 0)",
     ]
     assert (status, err) == (0, [])
 
@@ -107,6 +108,7 @@ def test_a_row_is_the_public_format(folder, wire, rows):
             "difference": None,
             "route": "openai/chat",
             "note": None,
+            "replay": None,
         }
 
 
@@ -118,7 +120,7 @@ def test_with_json_stdout_holds_rows_only_and_the_rest_goes_to_stderr(folder, wi
     assert err == [
         "seed 7",
         "listed      openai-chat/embed  interaction 0, embed: the client has no method for embed",
-        "cases 1, passed 1, documented 0, failed 0 (rows 1; listed, not counted: 1)",
+        "cases 1, passed 1, documented 0, failed 0 (rows 1, replayed 0; listed, not counted: 1; not replayed: 0)",
     ]
 
 
@@ -127,10 +129,10 @@ def test_a_difference_fails_the_run_and_is_shown(folder, wire, run, rows):
     whole(folder, wire, slug="wrong", text="Ho")
     status, out, _ = run()
     assert status == 1
-    assert out[2:] == [
-        "fail        openai-chat/wrong  whole",
+    assert out[3:] == [
+        "fail        -             openai-chat/wrong  whole",
         "              0 whole: text: expected 'Ho', got 'Hi'",
-        "cases 2, passed 1, documented 0, failed 1 (rows 2; listed, not counted: 0)",
+        "cases 2, passed 1, documented 0, failed 1 (rows 2, replayed 0; listed, not counted: 0; not replayed: 0)",
     ]
     status, (_, wrong) = rows()
     assert (status, wrong["verdict"], wrong["text"]) == (1, "fail", "Hi")
@@ -148,9 +150,10 @@ def test_a_documented_difference_is_no_failure_and_its_row_says_what_the_library
     folder.case("zero", interaction, expect=[entry])
     status, out, _ = run()
     assert status == 0
-    assert out[1].startswith("documented  openai-chat/zero")
+    assert out[2].startswith("documented  -             openai-chat/zero")
     assert out[-1] == (
-        "cases 1, passed 0, documented 1, failed 0 (rows 3, zero-usage-after-real 1; listed, not counted: 0)"
+        "cases 1, passed 0, documented 1, failed 0 "
+        "(rows 3, replayed 0, zero-usage-after-real 1; listed, not counted: 0; not replayed: 0)"
     )
     status, found = rows()
     assert {(row["verdict"], row["usage"]["input_tokens"], row["usage"]["output_tokens"]) for row in found} == {
@@ -213,8 +216,8 @@ def test_other_operations_are_listed_and_not_counted(folder, wire, run):
     status, out, _ = run()
     assert status == 0
     listed = "listed      openai-chat/count  interaction 0, count-tokens: the client has no method for count-tokens"
-    assert out[1] == listed
-    assert out[-1] == "cases 1, passed 1, documented 0, failed 0 (rows 1; listed, not counted: 1)"
+    assert out[2] == listed
+    assert out[-1].endswith("failed 0 (rows 1, replayed 0; listed, not counted: 1; not replayed: 0)")
 
 
 def test_a_protocol_that_nothing_speaks_is_listed(folder, wire, run):
@@ -222,7 +225,7 @@ def test_a_protocol_that_nothing_speaks_is_listed(folder, wire, run):
     folder.case("flags", folder.reply({}), protocol="semaphore", provider="admiralty")
     status, out, _ = run()
     assert status == 0
-    assert out[2] == "listed      semaphore/flags  interaction 0, generate: nothing here speaks semaphore"
+    assert out[3] == "listed      semaphore/flags  interaction 0, generate: nothing here speaks semaphore"
 
 
 def test_a_run_that_runs_nothing_is_no_success(folder, run):
@@ -270,6 +273,57 @@ def test_list_says_what_would_run_where_and_runs_nothing(folder, wire, run):
     ]
 
 
+def conversation(folder, wire, *turn, slug="talk"):
+    """A tool call, its result, and the answer; `turn` is what the second request has in the place of the call."""
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
+    begun = [{"role": "user", "content": "Go"}]
+    result = {"role": "tool", "tool_call_id": "a", "content": "done"}
+    folder.case(
+        slug,
+        folder.reply(wire.chat({"content": None, "tool_calls": [call]}, "tool_calls"), asked={"messages": begun}),
+        folder.reply(wire.chat({"content": "Done"}), asked={"messages": [*begun, *turn, result]}),
+    )
+
+
+def test_replays_are_a_column_a_key_and_a_count(folder, wire, run, rows):
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
+    conversation(folder, wire, {"role": "assistant", "content": None, "tool_calls": [call]})
+    conversation(folder, wire, slug="other")
+    status, out, _ = run()
+    assert status == 0
+    assert out[1:] == [
+        "verdict     replay        case",
+        "pass        not compared  openai-chat/other  whole whole",
+        "              0 whole, replay: not compared: no later request goes on from it",
+        "pass        pass          openai-chat/talk  whole whole",
+        "cases 2, passed 2, documented 0, failed 0 (rows 4, replayed 1; listed, not counted: 0; not replayed: 1)",
+    ]
+    _, found = rows()
+    reason = "no later request goes on from it"
+    assert [row["replay"] for row in found] == [
+        {"verdict": "not_compared", "request": None, "difference": reason},
+        None,
+        {"verdict": "pass", "request": 1, "difference": None},
+        None,
+    ]
+
+
+def test_a_replay_that_is_not_the_same_fails_the_run_and_is_shown(folder, wire, run, rows):
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x":1}'}}
+    conversation(folder, wire, {"role": "assistant", "content": None, "tool_calls": [call]})
+    status, out, _ = run()
+    difference = r"""tool_calls[0].function.arguments: recorded '"{\\"x\\":1}"', lowered '"{\\"x\\": 1}"'"""
+    assert status == 1
+    assert out[2:] == [
+        "fail        fail          openai-chat/talk  whole whole",
+        f"              0 whole, replay in request 1: {difference}",
+        "cases 1, passed 0, documented 0, failed 1 (rows 2, replayed 1; listed, not counted: 0; not replayed: 0)",
+    ]
+    status, (first, _) = rows()
+    assert (status, first["verdict"]) == (1, "pass"), "the reading itself is right"
+    assert first["replay"] == {"verdict": "fail", "request": 1, "difference": difference}
+
+
 def test_a_seed_is_drawn_and_printed(folder, wire, run):
     streamed(folder, wire)
     seeds = {run()[1][0] for _ in range(3)}
@@ -286,3 +340,4 @@ def test_recorded_streams_of_openai_chat_pass(capsys):
     out = capsys.readouterr().out
     assert status == 0, out
     assert "failed 0" in out
+    assert ", replayed 0" not in out

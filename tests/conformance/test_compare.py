@@ -6,7 +6,7 @@ import pytest
 from llmcore.conformance.compare import differences, judge
 from llmcore.conformance.corpus import Call, Hosted
 from llmcore.conformance.expect import EQUATIONS, Expected, ExpectedError
-from llmcore.conformance.report import Listed, Row, RowCall, RowError, RowHosted, Summary
+from llmcore.conformance.report import Listed, Replay, Row, RowCall, RowError, RowHosted, Summary, worst_replay
 from llmcore.conformance.rules import RULES, Rule
 
 EXPECTED = Expected(
@@ -143,4 +143,28 @@ def test_the_summary_counts_cases_by_their_worst_row():
     summary.add(rows("documented", "documented"), ["longer", "longer"], [])
     summary.add(rows("documented", "fail"), ["longer"], [])
     summary.add([], [], [Listed("a", 0, "embed", "no method")])
-    assert summary.line() == "cases 3, passed 1, documented 1, failed 1 (rows 6, longer 2; listed, not counted: 1)"
+    assert summary.line() == (
+        "cases 3, passed 1, documented 1, failed 1 "
+        "(rows 6, replayed 0, longer 2; listed, not counted: 1; not replayed: 0)"
+    )
+
+
+def test_the_summary_counts_turns_and_a_case_is_as_good_as_its_worst_replay():
+    def rows(*verdicts):
+        return [
+            changed(index=index, mode=mode, replay=None if verdict is None else Replay(verdict=verdict))
+            for index, verdict in enumerate(verdicts)
+            for mode in ("stream", "split")
+        ]
+
+    summary = Summary()
+    summary.add(rows("pass", "not_compared", None), [], [])
+    summary.add(rows("pass", "documented"), [], [])
+    summary.add(rows("documented", "fail"), [], [])
+    assert summary.line() == (
+        "cases 3, passed 1, documented 1, failed 1 (rows 14, replayed 5; listed, not counted: 0; not replayed: 1)"
+    )
+    assert worst_replay(rows(None)) is None
+    assert worst_replay(rows(None, "not_compared")) == "not_compared"
+    assert worst_replay(rows("pass", "not_compared")) == "pass"
+    assert worst_replay(rows("documented", "fail", "pass")) == "fail"
