@@ -5,20 +5,32 @@ An error of ours is one line on stderr, and its kind decides the exit status (`E
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from llmcore._version import __version__
-from llmcore.cli import conformance, demo, providers
+from llmcore.cli import ask, conformance, demo, prepare, providers
+from llmcore.cli.ask import NOT_WHOLE
+from llmcore.cli.signals import Terminated
+from llmcore.cli.terminal import say
 from llmcore.errors import Kind, LLMError
 
-COMMANDS: Final = {"demo": demo, "providers": providers, "conformance": conformance}
+COMMANDS: Final = {
+    "ask": ask,
+    "prepare": prepare,
+    "providers": providers,
+    "demo": demo,
+    "conformance": conformance,
+}
 
 FAILED: Final = 1
 WRONG_USE: Final = 2
 INTERRUPTED: Final = 130
+TERMINATED: Final = 143
 
 EXIT: Final[dict[Kind, int]] = {
     "config": WRONG_USE,
@@ -32,13 +44,15 @@ EXIT: Final[dict[Kind, int]] = {
     "overloaded": 5,
     "transport": 5,
     "timeout": 5,
+    "content_filter": NOT_WHOLE,
     "cancelled": INTERRUPTED,
 }
 """Exit status by the error's kind; any other kind is 1."""
 
 _EPILOG: Final = (
     "exit status: 0 done; 1 something failed; 2 wrong use or configuration; 3 no usable API key; "
-    "4 a limit, quota or budget; 5 the provider is down or out of reach; 130 interrupted"
+    "4 a limit, quota or budget; 5 the provider is down or out of reach; 6 the answer is refused, cut short, or not of "
+    "its schema; 130 interrupted; 143 terminated"
 )
 
 
@@ -52,16 +66,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = arguments.run(arguments)
         sys.stdout.flush()
     except LLMError as error:
-        print(f"llmcore: {' '.join(error.message.split())}", file=sys.stderr)
+        say(_sentence(error))
         return EXIT.get(error.kind, FAILED)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has left: the interpreter must not fail at its last flush
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt as how:
+        _let_go()
+        return TERMINATED if isinstance(how, Terminated) else INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has left
+        _let_go()
+        return FAILED
+    except OSError as problem:  # a full disk under stdout, say: what is a call's own is an `LLMError`
+        say(f"{problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}")
+        _let_go()
         return FAILED
     except SystemExit as leave:  # argparse, after --help, --version or wrong arguments
         return leave.code if isinstance(leave.code, int) else 0
     return status
+
+
+def _sentence(error: LLMError) -> str:
+    """What the error says, and what helps: when to try again, and the name under which the provider knows the call."""
+    wait = "" if error.retry_after is None else f" (try again in {error.retry_after:g} s)"
+    name = "" if error.request_id is None else f" (request {error.request_id})"
+    return f"{error.message}{wait}{name}"
+
+
+def _let_go() -> None:
+    """Leaves a stdout that takes nothing more, so that the interpreter neither fails nor waits at its last flush."""
+    with suppress(io.UnsupportedOperation):  # no file, but something of the caller's own
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,6 +8,7 @@ import pytest
 from llmcore import cli, errors
 from llmcore._version import __version__
 from llmcore.cli import main
+from llmcore.cli.signals import Terminated
 
 
 def test_help_names_every_command_and_the_exit_status(capsys):
@@ -51,8 +52,11 @@ def test_wrong_arguments_are_status_2(argv, capsys):
         (errors.RequestTimeoutError("late"), 5),
         (errors.ProtocolError("odd bytes"), 1),
         (errors.LLMError("anything"), 1),
+        (errors.ContentFilterError("filtered"), 6),
         (errors.CallCancelledError("stopped"), 130),
         (KeyboardInterrupt(), 130),
+        (Terminated(), 143),
+        (OSError(28, "No space left on device"), 1),
     ],
 )
 def test_the_kind_of_an_error_decides_the_status(raised, status, capsys, monkeypatch):
@@ -102,6 +106,7 @@ def test_it_loads_nothing_but_itself_until_a_command_runs():
     code = """
 import sys
 from llmcore.cli import main
+from llmcore.cli.signals import Terminated
 main(["--version"])
 heavy = ("httpx", "anyio", "jsonschema", "llmcore.protocols", "llmcore.providers", "llmcore.client", "llmcore.registry")
 print([name for name in heavy if name in sys.modules])
@@ -118,6 +123,7 @@ read, write = os.pipe()
 os.close(read)
 os.dup2(write, 1)
 from llmcore.cli import main
+from llmcore.cli.signals import Terminated
 sys.exit(main(["providers"]))
 """
     ran = python("-c", code)
