@@ -23,7 +23,7 @@ import httpx
 from llmcore.errors import ConfigError
 from llmcore.http import HttpRequest
 from llmcore.schema.base import excerpt
-from llmcore.transport import proxies
+from llmcore.transport import guard, proxies
 from llmcore.transport.clock import Line
 from llmcore.transport.exchange import AsyncExchange, Exchange, detach
 from llmcore.transport.faults import closed, translate
@@ -80,6 +80,7 @@ def _build(client: Any, request: HttpRequest, line: Line, *, own: bool) -> Any:
         raise ConfigError("the HTTP client given as http= is closed") if not own else closed()
     if line.cancelled and (interruption := line.interruption("no")) is not None:
         raise interruption
+    guard.check(request.url)
     for name, value in request.headers:
         # Not left to httpcore: its error, and its debug log, repeat the value.
         if not (value.isascii() and value.isprintable() and name.isascii() and name.isprintable() and " " not in name):
