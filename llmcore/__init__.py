@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from llmcore.framing import SSE
     from llmcore.http import HttpRequest, Timeout
+    from llmcore.registry import load_routes
     from llmcore.route import Endpoint, Model, ModelRule, Provider, Route, post
     from llmcore.schema import (
         CacheOptions,
@@ -124,6 +125,7 @@ __all__ = [
     "header",
     "history",
     "lifecycle",
+    "load_routes",
     "model",
     "none",
     "post",
@@ -140,6 +142,7 @@ _HOMES = {
     "llmcore.client.oneoff": ("generate", "model", "stream"),
     "llmcore.framing": ("SSE",),
     "llmcore.http": ("HttpRequest", "Timeout"),
+    "llmcore.registry": ("load_routes",),
     "llmcore.route": ("Endpoint", "Model", "ModelRule", "Provider", "Route", "post"),
     "llmcore.secret": ("Secret",),
     "llmcore": ("events", "history", "lifecycle", "registry", "schema"),

@@ -14,6 +14,11 @@ COLUMNS: Final = ("provider", "api", "protocol", "base url", "key", "evidence", 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `llmcore providers`."""
     parser.add_argument("--json", action="store_true", help="one JSON object a line, one for each route")
+    parser.add_argument(
+        "--check",
+        metavar="FILE",
+        help="only what this route file declares (or the *.toml of this folder), or what is wrong with it",
+    )
     parser.epilog = (
         "A model is named provider:model, or provider/api:model where a route other than the first (*) is meant. "
         "evidence: 'recorded' where bytes of the provider stand behind the declaration, 'documented' where only its "
@@ -22,11 +27,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the table and gives the exit status."""
+    """Prints the table and gives the exit status: of a file with problems that of a wrong configuration."""
     from llmcore import registry
+    from llmcore.cli import WRONG_USE
 
-    show(registry.providers(), sys.stdout, json=arguments.json)
-    return 0
+    if arguments.check is None:
+        show(registry.providers(), sys.stdout, json=arguments.json)
+        return 0
+    declared = registry.check_routes(arguments.check)
+    if declared.providers:
+        show(declared.providers, sys.stdout, json=arguments.json)
+    for problem in sorted(declared.problems, key=lambda problem: (problem.document.file, problem.line or 0)):
+        print(problem, file=sys.stderr)
+    return WRONG_USE if declared.problems else 0
 
 
 def show(providers: "tuple[Provider, ...]", out: TextIO, *, json: bool) -> None:
