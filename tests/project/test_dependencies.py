@@ -11,8 +11,8 @@ import llmcore
 RUNTIME = {"httpx", "msgspec", "anyio", "jsonschema"}
 BROUGHT = {"httpcore": "httpx", "certifi": "httpx", "referencing": "jsonschema"}
 """Packages that the source imports and a dependency brings: each is that dependency's own requirement."""
-EXTRA = {"httpx_aiohttp", "aiohttp", "rich", "markdown_it"}
-EXTRAS = {"aiohttp", "cli", "test", "oracles", "lint"}
+EXTRA = {"httpx_aiohttp", "aiohttp", "rich", "markdown_it", "hypothesis", "pytest"}
+EXTRAS = {"aiohttp", "cli", "testing", "docs", "test", "oracles", "lint"}
 
 
 def project(root: Path) -> dict:
