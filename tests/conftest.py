@@ -1,5 +1,6 @@
-"""What all tests share: one Hypothesis profile (time is no part of a test here, neither a deadline nor a slow start), and
-nothing of the route files of whoever runs them."""
+"""What all tests share: a Hypothesis profile (time is no part of a test here, neither a deadline nor a slow start), and
+nothing of the route files of whoever runs them.
+"""
 
 import os
 

@@ -111,8 +111,12 @@ async def _events(driver: AsyncDriver) -> AsyncGenerator[Event | None, None]:
                 yield event
     finally:
         if driver.is_open:
-            await driver.aclose()
-            warnings.warn("a stream was never closed; use `async with client.stream(…)`", ResourceWarning, stacklevel=2)
+            try:
+                await driver.aclose()
+            finally:
+                warnings.warn(
+                    "a stream was never closed; use `async with client.stream(…)`", ResourceWarning, stacklevel=2
+                )
 
 
 class _TextDeltas:

@@ -15,6 +15,7 @@ from llmcore.errors import ConfigError
 from llmcore.framing import Framing
 from llmcore.protocol import Protocol
 from llmcore.route import Defaults, Endpoint, Evidence, ModelRule, Provider, Route
+from llmcore.schema.limits import MediaLimits
 from llmcore.url import expand, join, variables_in
 
 __all__ = ["Built", "build"]
@@ -50,6 +51,7 @@ class RouteTable(msgspec.Struct, frozen=True, kw_only=True):
     auth: object
     framing: str
     transport: Literal["http"] = "http"
+    media_limits: MediaLimits = MediaLimits()
     capabilities: Capabilities = Capabilities()
     quirks: dict[str, object] = {}
     rules: tuple[RuleTable, ...] = ()
@@ -191,6 +193,7 @@ class _Builder:
                 framing=framed,
                 transport=table.transport,
                 capabilities=table.capabilities,
+                media_limits=table.media_limits,
                 quirks=quirks if "quirks" in raw else None,
                 rules=tuple(rules),
                 defaults=table.defaults,

@@ -163,8 +163,13 @@ class AsyncExchange:
         finally:
             detach(self._line)
             with anyio.CancelScope(shield=True):
-                await self._response.aclose()
-                await self._unwind()
+                try:
+                    await self._response.aclose()
+                    await self._unwind()
+                except RuntimeError as problem:
+                    # An event loop that shuts down closes the client's generators itself, all at once and in any order.
+                    if "already running" not in str(problem):
+                        raise
 
     async def _drain(self) -> None:
         """Takes what is left of the body. What has not come at once is not waited for."""
