@@ -303,7 +303,7 @@ def _points() -> "Mapping[str, EntryPoint]":
 def _loaded(point: "EntryPoint") -> object:
     try:
         return point.load()
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:  # an imported module that exits is one that cannot be loaded
         raise ConfigError(
             f"provider {point.name} of distribution {_distribution(point)} cannot be loaded from {point.value}: "
             f"{type(problem).__name__}: {excerpt(str(problem), 300)}"

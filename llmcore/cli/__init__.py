@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from llmcore._version import __version__
@@ -58,6 +59,7 @@ _EPILOG: Final = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command that `argv` (default: the program's arguments) names and gives its exit status."""
+    _with_streams()
     try:
         arguments = _parser().parse_args(argv)
         if arguments.command is None:
@@ -81,6 +83,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leave:  # argparse, after --help, --version or wrong arguments
         return leave.code if isinstance(leave.code, int) else 0
     return status
+
+
+def _with_streams() -> None:
+    """Gives a program that was started with stdout or stderr closed (a daemon, `>&-`) somewhere to write to."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open as long as we run
 
 
 def _sentence(error: LLMError) -> str:

@@ -5,7 +5,7 @@ that anybody on the way can read. `override = true` in the provider's table lift
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from llmcore.auth import NoAuth
@@ -13,6 +13,17 @@ from llmcore.declarations.document import Declaration, Place, Problem
 from llmcore.route import Provider, Route
 
 __all__ = ["loopback", "problems"]
+
+RESERVED: Final[dict[str, tuple[str, str]]] = {
+    "ANTHROPIC_API_KEY": ("anthropic", "api.anthropic.com"),
+    "GEMINI_API_KEY": ("google", "generativelanguage.googleapis.com"),
+    "GOOGLE_API_KEY": ("google", "generativelanguage.googleapis.com"),
+    "AWS_SECRET_ACCESS_KEY": ("amazon-bedrock", ""),
+    "AWS_SESSION_TOKEN": ("amazon-bedrock", ""),
+    "AWS_BEARER_TOKEN_BEDROCK": ("amazon-bedrock", ""),
+}
+"""Keys that people hold of providers which are not declared here yet: variable, owner, host (`""`: none that a file may
+name)."""
 
 _REMEDY = "override = true in its table allows it"
 
@@ -65,7 +76,7 @@ def _routes(declaration: Declaration, provider: Provider) -> Iterator[tuple[Plac
 
 def _holders(others: Iterable[Provider]) -> dict[str, dict[str, set[str]]]:
     """The hosts of each key variable, by the provider whose key it is."""
-    found = dict[str, dict[str, set[str]]]()
+    found = {variable: {owner: {home}} for variable, (owner, home) in RESERVED.items()}
     for other in others:
         for route in other.routes().values():
             for variable in route.auth.env:
@@ -80,7 +91,9 @@ def _host(base_url: str) -> str:
 
 def _is_at(host: str, home: str) -> bool:
     """Whether `host` is `home`, or one of those that `home` stands for by a variable in one of its labels."""
-    if not host or not home or host == home:
-        return bool(host) and host == home
+    if not host or not home.replace("{}", "").strip("."):
+        return False  # a host that is nothing but a variable is any host
+    if host == home:
+        return True
     pattern = r"[a-z0-9_-]+".join(map(re.escape, home.split("{}")))
     return "{}" in home and "{}" not in host and re.fullmatch(pattern, host) is not None

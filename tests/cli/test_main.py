@@ -128,3 +128,12 @@ sys.exit(main(["providers"]))
 """
     ran = python("-c", code)
     assert (ran.returncode, ran.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_a_program_without_stdout_or_stderr_does_its_work(closed: str) -> None:
+    """A daemon is started so; what would have been written goes nowhere."""
+    command = f'"{sys.executable}" -m llmcore providers {closed}'
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("openai" in done.stdout) == (closed == "2>&-")

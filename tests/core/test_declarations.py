@@ -670,6 +670,14 @@ def house(
             house(auth='{ query = "x", env = ["GROQ_API_KEY"] }', base_url=""), 9,
             "GROQ_API_KEY is the key of groq, and this route has no host of its own",
         ),
+        (
+            house("https://{w}/v1", '{ bearer = ["DATABRICKS_TOKEN"] }\nvariables = { w = "HOSTNAME" }'), 9,
+            "DATABRICKS_TOKEN is the key of databricks, and {} is none of its hosts",
+        ),
+        (
+            house(auth='{ bearer = ["ANTHROPIC_API_KEY"] }'), 9,
+            "ANTHROPIC_API_KEY is the key of anthropic, and llm.example.com is none of its hosts",
+        ),
         (house("https://api.groq.com.evil.example/v1", '{ bearer = ["GROQ_API_KEY"] }'), 9, "is none of its hosts"),
         (house("https://api.groq.com./v1", '{ bearer = ["GROQ_API_KEY"] }'), 9, "is none of its hosts"),
         (
