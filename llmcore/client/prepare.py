@@ -105,8 +105,8 @@ class Plan(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
 def plan(model: Model[B], request: Request, *, stream: bool, strict: bool) -> Plan[B]:
     """Makes the call ready. Raises `InvalidRequestError` for a history that no provider takes, `CapabilityError` for
     what this model cannot carry (with `strict` for every warning, too), `ConfigError` for options it does not know."""
+    history.validate(request)  # first: what follows relies on the types of its fields
     request = with_defaults(model, request)
-    history.validate(request)
     _finite(request.generation)
     request, warnings = _within_capabilities(model, request, stream)
     route = model.route
@@ -146,6 +146,10 @@ def plan(model: Model[B], request: Request, *, stream: bool, strict: bool) -> Pl
 
 def check(model: Model[Any], request: Request, *, stream: bool, strict: bool) -> Check:
     """Everything that the request would lose or be refused for on this model."""
+    try:
+        history.validate(request)
+    except LLMError as error:
+        return Check(errors=(error,))
     merged_request = with_defaults(model, request)
     errors: list[LLMError] = [
         _refusal(model, need)

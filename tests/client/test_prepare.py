@@ -26,6 +26,7 @@ from llmcore.schema import (
     JsonFormat,
     Message,
     ReasoningOptions,
+    Request,
     Text,
     ToolChoice,
     ToolDefinition,
@@ -288,3 +289,15 @@ def test_nothing_that_was_given_is_changed(client: Client) -> None:
 def test_a_name_that_is_none(client: Client, name: Any) -> None:
     with pytest.raises(ConfigError):
         client.prepare(name, "Hi")
+
+
+@pytest.mark.parametrize("odd", [{"generation": {"seed": 1}}, {"tools": ["add"]}, {"system": 7}], ids=str)
+def test_a_field_of_another_type_is_named_whatever_the_defaults(odd: dict[str, Any]) -> None:
+    defaults = Defaults(generation=Generation(temperature=0.5))
+    model = msgspec.structs.replace(tiny.model("http://127.0.0.1:9"), defaults=defaults)
+    request = Request(messages=(Message.user("Hi"),), **odd)
+    with Client() as client:
+        with pytest.raises(InvalidRequestError, match=next(iter(odd))):
+            client.generate(model, request)
+        [error] = client.check(model, request).errors
+    assert isinstance(error, InvalidRequestError)
