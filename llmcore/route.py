@@ -218,7 +218,7 @@ def merged(under: Any, over: Any) -> Any:
             default = field.default_factory()
         if high in (default, low):
             continue
-        if isinstance(high, dict):
+        if isinstance(high, dict) and isinstance(low, dict):
             changes[field.name] = {**low, **high}
         elif isinstance(high, msgspec.Struct) and type(high) is type(low):
             changes[field.name] = merged(low, high)

@@ -8,6 +8,7 @@ from llmcore.capabilities import Capabilities
 from llmcore.errors import ConfigError, InvalidRequestError, LLMError
 from llmcore.framing import SSE
 from llmcore.protocol import Lowered, Protocol
+from llmcore.protocols.openai_chat import Options
 from llmcore.route import Defaults, Endpoint, Model, ModelRule, Provider, Route, merged, post, unknown
 from llmcore.schema import CacheOptions, Generation, HttpExtras, ReasoningOptions
 from llmcore.secret import Secret
@@ -230,3 +231,9 @@ def test_a_provider_without_a_default_route_says_so() -> None:
     provider = Provider(id="example", docs="d", evidence="recorded", apis={"chat": route()})
     with pytest.raises(ConfigError, match="provider example has no model route of its own; name one: chat"):
         provider.model("m")
+
+
+def test_a_dict_laid_upon_nothing_is_itself() -> None:
+    under, over = Options(verbosity="low"), Options(logit_bias={"1": 2.0}, metadata={})
+    assert merged(under, over) == Options(verbosity="low", logit_bias={"1": 2.0}, metadata={})
+    assert merged(over, Options(logit_bias={"3": 4.0})).logit_bias == {"1": 2.0, "3": 4.0}
